@@ -10,7 +10,15 @@ import pytest
 from tfmigrate.verify.judge import align, batches
 from tfmigrate.verify.judge.align import CEILING, noise, pair_steps, relative_difference, tolerance
 from tfmigrate.verify.judge.compare import Comparison, compare, through_epoch
-from tfmigrate.verify.judge.contract import BATCH_NORM, CLASS_WEIGHTED, OTHER_BATCHES, REMAINDER, ROUNDED_DATA, Row
+from tfmigrate.verify.judge.contract import (
+    BATCH_NORM,
+    CLASS_WEIGHTED,
+    NARROW_NORMALS,
+    OTHER_BATCHES,
+    REMAINDER,
+    ROUNDED_DATA,
+    Row,
+)
 from tfmigrate.verify.probe.content import fingerprint_of, sketch_of, values_of
 from tfmigrate.verify.run.trace import Step, Trace
 
@@ -220,6 +228,33 @@ def test_later_validations_of_an_iterator_take_other_batches(
     found = row(compare(replace(a, start=start, fits=fits), replace(b, epochs=other), 1e-5), "validation loss")
     assert found.known == (OTHER_BATCHES if known else None)
     assert not found.same
+
+
+@pytest.mark.parametrize(
+    ("keras", "spread", "same", "known"),
+    [
+        ("2.1.6", 0.1 / 0.8796, True, True),
+        ("2.1.6", 0.1, True, False),
+        ("2.1.6", 0.1 * 0.8796, False, False),
+        ("2.2.4", 0.1 / 0.8796, False, False),
+    ],
+)
+def test_normal_distributions_that_keras_2_1_cut_off(
+    tmp_path: Path, keras: str, spread: float, same: bool, known: bool
+) -> None:
+    a, b = train(tmp_path / "a", Training()), train(tmp_path / "b", migrated(Training()))
+    assert a.start is not None
+
+    def drawn(trace: Trace, width: float) -> Trace:
+        (model,) = trace.models
+        large = tuple((name, (100, 100), trainable) for name, _, trainable in model.weights)
+        own = tuple((0.0, width, False, 1.0) for _ in large)
+        return replace(trace, models=(replace(model, weights=large, own=own),))
+
+    old = replace(drawn(a, 0.1), start=replace(a.start, keras=keras))
+    comparison = compare(old, drawn(b, spread), 1e-5)
+    assert row(comparison, "initial values of one spread").same is same
+    assert (NARROW_NORMALS in [each.name for each in comparison.known]) is known
 
 
 def test_a_remainder_that_divides_makes_no_difference(tmp_path: Path) -> None:

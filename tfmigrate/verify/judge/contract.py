@@ -32,6 +32,7 @@ WEIGHED_BAND = 1e-5
 """Weights are float32 in every Keras, and means of them are taken here."""
 
 BATCH_NORM = "batch norm statistics"
+NARROW_NORMALS = "normal distributions cut off"
 REMAINDER = "remainder batch"
 LAST_BATCH = "validation of the last batch alone"
 CLASS_WEIGHTED = "validation weighted by class"
@@ -123,6 +124,7 @@ def known_differences(
     differences = (
         _rounded_data(old, new),
         remainder,
+        _narrow_normals(old, new),
         _moving_statistics(old, new, band),
         *_of_old_validation(old, epochs, allowed),
         _other_batches(old, epochs, allowed),
@@ -173,6 +175,35 @@ def _remainder(
 def _remainder_allowance(remainder: KnownDifference) -> float:
     """The relative difference of validation losses that is put down to remainder batches."""
     return min(REMAINDER_LIMIT, max(1e-3, REMAINDER_VALIDATION * remainder.size))
+
+
+CUT_OFF = 0.8796
+"""Spread of a normal distribution that is cut off at two standard deviations, in these (.87962566103423978 in
+keras/initializers.py of 2.2.0, which divides by it)."""
+
+
+def narrower(old: Trace) -> float:
+    """How much of today's spread he_normal and its like had: standalone Keras before 2.2 (read in 2.1.6) cut them off
+    and did not widen them for it."""
+    start = old.start
+    return CUT_OFF if start is not None and start.flavour == "keras" and minor(start.keras) < (2, 2) else 1.0
+
+
+def _narrow_normals(old: Trace, new: Trace) -> KnownDifference | None:
+    names = [
+        name
+        for before, after in zip(old.models, new.models)
+        for name, _, _ in weights.drawn_otherwise(before, after)
+        if name not in {other for other, _, _ in weights.drawn_otherwise(before, after, narrower(old))}
+    ]
+    if not names:
+        return None
+    what = (
+        f"{len(names)} weights begin with a spread 1.14 times as wide, {names[0]} for one: before 2.2 Keras cut "
+        "he_normal, glorot_normal and lecun_normal off at two standard deviations and did not widen them for it. Only "
+        "what a model begins with differs by that. Relative difference of the spread"
+    )
+    return KnownDifference(NARROW_NORMALS, what, 1 / CUT_OFF - 1)
 
 
 def _moving_statistics(old: Trace, new: Trace, band: float) -> KnownDifference | None:
@@ -354,7 +385,7 @@ def _own(old: Model, new: Model, facts: Facts) -> Iterator[Row]:
         yield Row(what, _tensors(loaded), _tensors(loaded - lost), not lost)
     drawn = sum(1 for a, b in zip(old.own, new.own) if a and b) - loaded
     if drawn:
-        other = len(weights.drawn_otherwise(old, new))
+        other = len(weights.drawn_otherwise(old, new, narrower(facts.old)))
         yield Row(_of("initial values of one spread", old, facts), _tensors(drawn), _tensors(drawn - other), not other)
 
 

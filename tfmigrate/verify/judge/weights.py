@@ -118,13 +118,16 @@ def given_otherwise(old: Model, new: Model) -> list[str]:
     ]
 
 
-def drawn_otherwise(old: Model, new: Model) -> list[tuple[str, Start, Start]]:
-    """The weights that no file gives and that two models initialize differently, beyond chance: (name, old, new)."""
+def drawn_otherwise(old: Model, new: Model, narrower: float = 1.0) -> list[tuple[str, Start, Start]]:
+    """The weights that no file gives and that two models initialize differently, beyond chance: (name, old, new). Those
+    of the old model may also have this much of their spread."""
     return [
         (old.weights[i][0], a[:2], b[:2])
         for i, (a, b) in enumerate(zip(old.own, new.own))
         if a is not None and b is not None and not (a[2] or b[2])
-        if not _drawn_alike(a[:2], b[:2], math.prod(old.weights[i][1]))
+        if not any(
+            _drawn_alike((a[0], a[1] / factor), b[:2], math.prod(old.weights[i][1])) for factor in {1.0, narrower}
+        )
     ]
 
 

@@ -15,7 +15,7 @@ from tfmigrate.verify.judge.causes.evidence import (
     models_on_whole_batches,
     of_first_loss,
 )
-from tfmigrate.verify.judge.contract import BATCH_NORM, updates_explain
+from tfmigrate.verify.judge.contract import BATCH_NORM, narrower, updates_explain
 from tfmigrate.verify.judge.optimizers import number
 from tfmigrate.verify.run.trace import Model, Start, minor
 
@@ -57,7 +57,7 @@ def _own(e: Evidence) -> Divergence | None:
             part, was, now = asked[0]
             more = f" (and {len(asked) - 1} more)" if asked[1:] else ""
             return Divergence("initial weights", f"the initializer of {part} became {now}, it was {was}{more}", 0, 0)
-        drawn = weights.drawn_otherwise(old, new) if e.row("initial values") else []
+        drawn = weights.drawn_otherwise(old, new, narrower(e.old)) if e.row("initial values") else []
         if drawn:
             (_, (m, s), (n, t)), names = drawn[0], [name for name, _, _ in drawn]
             what = (
