@@ -115,6 +115,7 @@ def test_compile_decides_what_is_trained(
 SHARED = """
 import numpy as np
 from keras import backend as K
+from keras.callbacks import ModelCheckpoint
 from keras.layers import Dense
 from keras.models import Sequential
 from keras.optimizers import Adam
@@ -137,6 +138,8 @@ models[0].compile(optimizer, "mse")
 for _ in range(3):
     for model in models:
         model.train_on_batch(x, y)
+each_epoch = ModelCheckpoint("{val_loss:.3f}.h5", "val_loss", 0, False, True, "auto", 1)
+models[1].fit(x, y, batch_size=4, epochs=1, validation_data=(x, y), callbacks=[each_epoch])
 """
 
 

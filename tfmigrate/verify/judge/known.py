@@ -273,8 +273,8 @@ def but_for_optimizers(lab: Lab, start: Run, genuine: Run, pairs: tuple[Pair, ..
     today = restored_run(lab, 2) if 2 in lab.plan.modern else None
     if today is None or not today.world.legacy_keras or not any(pair.new in agree for pair in doubtful):
         return pairs
-    world = lab.plan.world("restored", 2)
-    world = replace(world, role=world.role + OLD_OPTIMIZERS, old_optimizers=True)
+    role = today.world.role.removesuffix(SHARED) + OLD_OPTIMIZERS
+    world = replace(today.world, role=role, shares_evenly=False, old_optimizers=True)
     (run,) = lab.run(sharing(world) if genuine.world.shares_evenly else world, start=start)
     shown = run.ok and but_for_drift(paired(genuine, run, band, decides=False), genuine, run).divergence is None
     if not shown:

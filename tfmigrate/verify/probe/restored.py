@@ -46,7 +46,7 @@ def install(tf, found, machine, config, evenly=False):
         restore_toggles(flavour)
         restore_words(flavour, config.get("words") or {})
     restore_shared_optimizers(flavour)
-    restore_callbacks(flavour)
+    restore_callbacks(flavour, standalone)
     restore_weight_files(flavour)
     restore_sessions(tf, flavour)
     restore_backend(flavour, machine)
@@ -405,16 +405,19 @@ def with_defaults(original, values):
     return __init__
 
 
-def restore_callbacks(flavour):
+def restore_callbacks(flavour, standalone):
+    """`standalone`: the seventh place of ModelCheckpoint was its period, which is how often it saves."""
     for name, beginnings in (("EarlyStopping", ()), ("ReduceLROnPlateau", ()), ("ModelCheckpoint", ("fmeasure",))):
         for cls in flavours.classes(flavour, "callbacks", [name]):
             cls.__init__ = judging_by_name(cls.__init__, beginnings)
+    period = list(inspect.signature(flavour.root.callbacks.ModelCheckpoint).parameters).index("save_freq") - 1
     for cls in flavours.classes(flavour, "callbacks", ["ModelCheckpoint"]):
         original = cls.__init__
 
         @functools.wraps(original)
         def __init__(self, filepath, *args, _original=original, **kwargs):
             kwargs.pop("period", None)
+            args = args[:period] if standalone else args
             weights_only = kwargs.get("save_weights_only") or (len(args) > 3 and args[3])
             _original(self, new_name(str(filepath), weights_only, flavour), *args, **kwargs)
 
