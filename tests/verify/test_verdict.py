@@ -864,6 +864,24 @@ def test_a_mistake_in_a_module_that_is_never_run_is_set_aside(lab: Laboratory) -
     assert ("batch x2", "does nothing") in {(one.mutation, one.why[:12]) for one in report.left_out}
 
 
+@pytest.mark.parametrize(
+    ("line", "control"),
+    [
+        ("adam = Adam(0.001, beta_1=0.9)", "optimizer settings dropped"),
+        ("more = Dense(1, kernel_regularizer=l2(0.1))", "regularizer lost"),
+        ("more = Dropout(0.5)", "dropout halved"),
+    ],
+)
+def test_a_mistake_that_changes_nothing_is_set_aside(lab: Laboratory, line: str, control: str) -> None:
+    """It stands at its default already, or in a branch that is not taken."""
+    lab.new.write_text(lab.new.read_text().replace("    model.compile", f"    {line}\n    model.compile"))
+    right = replace(migrated(OLD), noise_seed=0)
+    lab.behaviour = broken(**{"migrated": right, f"control: {control}": right})
+    report = lab.verify()
+    assert report.verdict == "EQUIVALENT", report.reason
+    assert (control, "does nothing") in {(one.mutation, one.why[:12]) for one in report.left_out}
+
+
 def test_what_is_lost_beside_the_training_is_said_with_the_verdict(lab: Laboratory) -> None:
     lab.old.write_text(lab.old.read_text() + "stop = EarlyStopping(patience=3)\nsave = ModelCheckpoint('best.h5')\n")
     report = lab.verify()

@@ -164,9 +164,22 @@ CONTROLS = (
     Control("another loss", "loss", mutations.other_loss, frozenset({"loss"})),
     Control("steps an epoch / {}", "steps", mutations.steps_divided, frozenset({"data"})),
     Control("epochs / {}", "epochs", mutations.epochs_divided, frozenset({"epochs"})),
-    Control("optimizer settings dropped", "optimizer", mutations.settings_dropped, frozenset({"update rule"})),
-    Control("regularizer lost", "regularizers", mutations.regularizer_lost, frozenset({"regularizer"})),
-    Control("dropout halved", "dropout", mutations.dropout_halved, frozenset({"dropout"})),
+    # What is written may be the default, or stand in a branch that is not taken: all three are recorded as asked for.
+    Control(
+        "optimizer settings dropped",
+        "optimizer",
+        mutations.settings_dropped,
+        frozenset({"update rule"}),
+        may_do_nothing=True,
+    ),
+    Control(
+        "regularizer lost",
+        "regularizers",
+        mutations.regularizer_lost,
+        frozenset({"regularizer"}),
+        may_do_nothing=True,
+    ),
+    Control("dropout halved", "dropout", mutations.dropout_halved, frozenset({"dropout"}), may_do_nothing=True),
     _NOT_LOADED,
     Control(
         "frozen layers learn",
