@@ -251,6 +251,12 @@ def test_a_frozen_batch_norm_has_a_name(tmp_path: Path) -> None:
     assert found.kind == "batch norm"
     assert "bn_1 is frozen" in found.cause
     assert "TFM445" in found.cause
+    steeper = train(tmp_path / "steeper", replace(migrated(asked), gradient_scale=1.3))
+    steps = tuple(replace(step, loss=was.loss) for step, was in zip(steeper.steps, old.steps))
+    steeper = replace(steeper, steps=steps)
+    found = find(frozen(old), frozen(steeper))
+    assert found is not None
+    assert found.cause.startswith("the first gradient differs: bn_1 is frozen")
     found = find(old, new)
     assert found is not None
     assert "TFM445" not in found.cause

@@ -88,6 +88,8 @@ def models_on_whole_batches(old: Trace, new: Trace) -> frozenset[int]:
 
 RATIO_BAND = 1e-3
 """How near to a whole number a ratio must lie to be called that number."""
+LARGEST_RATIO = 100
+"""Nobody has more replicas, and each large number is near to a whole one."""
 
 
 def first_apart(e: Evidence) -> StepPair | None:
@@ -114,7 +116,7 @@ def whole_ratio(ratio: float) -> str | None:
     """`4 times` or `1/4 of` when the ratio is a whole number other than one, or its inverse."""
     for value, words in ((ratio, "{} times"), (1 / ratio if ratio else 0.0, "1/{} of")):
         nearest = round(value) if math.isfinite(value) else 0
-        if nearest >= 2 and abs(value / nearest - 1) <= RATIO_BAND:
+        if 2 <= nearest <= LARGEST_RATIO and abs(value / nearest - 1) <= RATIO_BAND:
             return words.format(nearest)
     return None
 

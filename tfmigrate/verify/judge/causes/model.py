@@ -164,22 +164,26 @@ def frozen_batch_norm(e: Evidence) -> Divergence | None:
     in standalone Keras, by those of the batch."""
     first = apart_at_once(e)
     starts = e.old.start, e.new.start
-    if first is None or None in starts or not (_by_the_batch(starts[0]) and not _by_the_batch(starts[1])):
+    if None in starts or not (_by_the_batch(starts[0]) and not _by_the_batch(starts[1])):
         return None
-    frozen = [
-        name
-        for model in e.new.models
-        for name, _, trainable in model.weights
-        if not trainable and name.partition(":")[0].endswith(("/gamma", "/beta"))
-    ]
-    if not frozen or not any(weights.statistics(e.new, model.index) for model in e.new.models):
-        return None
-    layer = frozen[0].rpartition("/")[0]
-    why = (
-        f": {layer} is frozen, and a frozen BatchNormalization takes its moving mean and variance in TensorFlow 2, "
-        "where it took those of the batch (TFM445)"
-    )
-    return of_first_loss("batch norm", first, why)
+    for model in e.new.models:
+        frozen = [
+            name.rpartition("/")[0]
+            for name, _, trainable in model.weights
+            if not trainable and name.partition(":")[0].endswith(("/gamma", "/beta"))
+        ]
+        if not frozen or not any(weights.statistics(e.new, one.index) for one in e.new.models):
+            continue
+        why = (
+            f": {frozen[0]} is frozen, and a frozen BatchNormalization takes its moving mean and variance in "
+            "TensorFlow 2, where it took those of the batch (TFM445)"
+        )
+        if first is not None:
+            return of_first_loss("batch norm", first, why)
+        gradients = [row.what for row in e.comparison.broken if row.what.startswith("first gradient")]
+        if any(what.endswith(("ratio", f"model {model.index}")) for what in gradients):
+            return Divergence("batch norm", f"the first gradient differs{why}", 0, 0)
+    return None
 
 
 def _by_the_batch(start: Start | None) -> bool:
