@@ -48,6 +48,12 @@ assert again.get_config()["epsilon"] == parallel.optimizer.get_config()["epsilon
 slowing = SGD(0.01, 0.9, 1e-6, True).get_config()
 assert slowing["momentum"] == 0.9 and slowing["nesterov"] is True and not slowing.get("weight_decay")
 assert slowing["learning_rate"] != 0.01, "a schedule"
+def distance(y_true, y_pred):
+    return tf.abs(y_true - y_pred)
+
+
+template.compile("sgd", "mse", metrics=[distance])
+template.evaluate(rows, rows[:, :1].astype("float64"), verbose=0)
 template.compile("sgd", "logcosh", metrics=["kullback_leibler_divergence"])
 assert len(template.evaluate(rows, rows[:, :1], verbose=0)) == 2
 assert np.array([1], dtype=np.object)[0] == np.int(1) and np.float_ is np.float64

@@ -45,6 +45,7 @@ def install(tf, found, machine, config, evenly=False):
         restore_embedding_shapes(flavour)
         restore_toggles(flavour)
         restore_words(flavour, config.get("words") or {})
+        restore_targets(tf)
     restore_shared_optimizers(flavour)
     restore_callbacks(flavour, standalone)
     restore_weight_files(flavour)
@@ -352,6 +353,20 @@ def restore_words(flavour, words):
         known = importlib.import_module("keras.src." + kind).ALL_OBJECTS_DICT
         for old, new in words.items():
             known.setdefault(old, called(getattr(flavour.root.losses, new), old))
+
+
+def restore_targets(tf):
+    """Old Keras cast what it had to predict to floats; Keras 3 gives a metric the data's own type (TFM215)."""
+    wrapper = importlib.import_module("keras.src.metrics.reduction_metrics").MeanMetricWrapper
+    original = wrapper.update_state
+
+    @functools.wraps(original)
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        if hasattr(y_true, "dtype") and hasattr(y_pred, "dtype") and y_true.dtype != tf.string:
+            y_true = tf.cast(y_true, y_pred.dtype)
+        return original(self, y_true, y_pred, sample_weight)
+
+    wrapper.update_state = update_state
 
 
 def called(function, name):
