@@ -41,6 +41,10 @@ FIRST_WITH_SIGMOID: Mapping[str, tuple[int, int]] = {"keras": (2, 3), "tf.keras"
 FIRST_WITH_RESET_AFTER: Mapping[str, tuple[int, int]] = {"keras": (2, 4), "tf.keras": (2, 0)}
 """First version whose GRU has `reset_after=True`; Keras 2.4 is tf.keras by another name."""
 
+FROZEN_BY_AVERAGES = (2, 0)
+"""First version of tensorflow whose frozen BatchNormalization takes its moving mean and variance in training; no
+standalone Keras did (measured, see the page of TFM445)."""
+
 
 def recurrent_defaults(flavour: str, version: tuple[int, ...]) -> dict[str, dict[str, object]]:
     """What LSTM and GRU took by default in this version of keras or tensorflow and take no longer: layer to argument to

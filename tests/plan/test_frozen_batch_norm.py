@@ -23,18 +23,66 @@ parallel.fit(batches)
 @pytest.mark.parametrize(
     ("keras", "written_for", "layer", "state", "told"),
     [
-        ("keras", None, "BatchNormalization()", "False", ["warn"]),
-        ("tensorflow.keras", "tensorflow==1.14", "BatchNormalization()", "False", ["warn"]),
+        ("keras", None, "BatchNormalization()", "False", ["rewrite"]),
+        ("tensorflow.keras", "tensorflow==1.14", "BatchNormalization()", "False", ["rewrite"]),
         ("tensorflow.keras", "tensorflow==2.1", "BatchNormalization()", "False", []),
         ("tensorflow.keras", None, "BatchNormalization()", "False", []),
         ("keras", None, "BatchNormalization()", "True", []),
         ("keras", None, "Dense(8)", "False", []),
     ],
 )
-def test_it_is_reported_where_the_layer_had_the_old_meaning(
+def test_layers_that_had_the_old_meaning_keep_it(
     keras: str, written_for: str | None, layer: str, state: str, told: list[str]
 ) -> None:
     text = PROGRAM.format(keras=keras, layer=layer, state=state)
     if layer == "Dense(8)":
         text = text.replace("BatchNormalization, ", "")
-    assert actions(check_migrated(text, Settings(from_version=written_for)), "TFM445") == told
+    file = check_migrated(text, Settings(from_version=written_for))
+    assert actions(file, "TFM445") == told
+    assert ("class BatchNorm(tf.keras.layers.BatchNormalization):" in file.after) is bool(told)
+    assert ("BatchNorm()" in file.after) is bool(told)
+
+
+OTHERS = """\
+from keras.applications import MobileNet, VGG16
+from keras.layers import BatchNormalization, Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+
+class Norm(BatchNormalization):
+    pass
+
+
+model = Sequential([Dense(8, input_shape=(4,)), LAYER, Dense(1)])
+model.layers[1].trainable = False
+parallel = multi_gpu_model(model, gpus=2)
+parallel.compile("sgd", "mse")
+parallel.fit(batches)
+"""
+
+
+@pytest.mark.parametrize(
+    ("layer", "told"),
+    [
+        ("MobileNet(weights=None)", ["warn"]),
+        ("VGG16(weights=None)", []),
+        ("Norm()", ["warn"]),
+        ("BatchNormalization()", ["rewrite"]),
+    ],
+)
+def test_layers_that_are_made_otherwise_are_reported(layer: str, told: list[str]) -> None:
+    """By a class that is derived from it, and by Keras itself; the networks of VGG have none."""
+    text = OTHERS.replace("LAYER", layer)
+    if layer != "Norm()":
+        text = text.replace("class Norm(BatchNormalization):", "class Norm:")
+    if not layer.startswith("MobileNet"):
+        text = text.replace("MobileNet, ", "")
+    assert actions(check_migrated(text), "TFM445") == told
+
+
+def test_the_name_of_the_program_is_kept() -> None:
+    text = PROGRAM.format(keras="keras", layer="BatchNormalization(), BatchNorm", state="False")
+    after = check_migrated(text.replace("\n\n", "\nBatchNorm = Dense(3)\n", 1)).after
+    assert "BatchNorm = Dense(3)" in after
+    assert "class BatchNorm(" not in after

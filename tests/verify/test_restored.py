@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.kit import check_migrated
 from tfmigrate.verify.run import experiment
 from tfmigrate.verify.run.launch import Launch
 from tfmigrate.verify.run.runtimes import Runtime
@@ -171,3 +172,51 @@ def test_models_share_an_optimizers_count_and_rate_and_nothing_else(
         assert [step.loss for step in run.trace.steps] == pytest.approx(
             [step.loss for step in genuine.trace.steps], rel=1e-4
         )
+
+
+FROZEN = """
+import numpy as np
+from keras.layers import Activation, BatchNormalization, Conv2D, Dense, Flatten
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+layers = [Conv2D(3, 2, input_shape=(4, 4, 2)), BatchNormalization(), Activation("relu"), Flatten()]
+model = Sequential(layers + [Dense(6), BatchNormalization(scale=False), Dense(1)])
+for layer in model.layers[:6]:
+    layer.trainable = False
+parallel = multi_gpu_model(model, gpus=2)
+parallel.compile("sgd", "mse")
+random = np.random.RandomState(0)
+x, y = 3 + random.rand(8, 4, 4, 2), random.rand(8)
+parallel.fit(x, y, batch_size=4, epochs=2)
+"""
+
+
+@pytest.mark.runs_tensorflow
+def test_a_frozen_batch_norm_goes_on_with_the_batch(
+    tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch
+) -> None:
+    """Genuine, restored and migrated (TFM445) alike; by its moving averages the first loss is another one."""
+    (tmp_path / "old.py").write_text(FROZEN)
+    (tmp_path / "new.py").write_text(check_migrated(FROZEN).after)
+    (tmp_path / "averages.py").write_text(check_migrated(FROZEN).after.replace("if not training or", "if True or"))
+    world = World("old", "genuine", runtime_for("genuine keras"), tmp_path, "old.py", replicas=2)
+    genuine = experiment.run(world, Limits(seconds=200), tmp_path / "genuine", launch=launch)
+    assert genuine.ok, genuine.message
+    expected = [step.loss for step in genuine.trace.steps]
+    for keras in (3, 2):
+        today = replace(world, runtime=runtime_for(f"keras {keras}"), legacy_keras=keras == 2)
+        runs = {
+            "restored": replace(today, kind="restored", standalone=True),
+            "migrated": replace(today, kind="migrated", script="new.py"),
+            "averages": replace(today, kind="migrated", script="averages.py"),
+        }
+        losses = {}
+        for name, one in runs.items():
+            folder = tmp_path / f"{name} {keras}"
+            run = experiment.run(one, Limits(seconds=200), folder, genuine.trace, launch=launch)
+            assert run.ok, run.message
+            losses[name] = [step.loss for step in run.trace.steps]
+        assert losses["restored"] == pytest.approx(expected, rel=1e-5)
+        assert losses["migrated"] == pytest.approx(expected, rel=1e-5)
+        assert losses["averages"][0] != pytest.approx(expected[0], rel=0.1)

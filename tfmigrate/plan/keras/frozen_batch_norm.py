@@ -3,36 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
+from tfmigrate.old_keras import FROZEN_BY_AVERAGES
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.names.context import Context
+from tfmigrate.plan.change.functions import with_function
+from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.helpers import definition
+from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.values import Literal
 
 _LAYER = "keras.layers.BatchNormalization"
-_MESSAGE = (
+_HELPER = "BatchNorm"
+_CHANGED = (
     "a frozen BatchNormalization took its mean and variance from the batch in training, up to Keras 2.3 and TensorFlow "
-    "1.15; TensorFlow 2 takes the moving ones: if a frozen layer is one, the model trains differently"
+    "1.15; TensorFlow 2 takes the moving ones"
 )
 
 
 def check(context: Context) -> Iterator[CallChange]:
-    """Each place that freezes layers, in a program that was written for the old one and has such a layer."""
-    modules = context.modules.values()
-    old = any(_is_old_layer(name, context.settings) for facts in modules for name in facts.symbols.values())
-    for node, _, assigned in context.facts.toggles if old else ():
-        if assigned == Literal(False):
-            yield CallChange(codes.FROZEN_BATCH_NORM, node, _MESSAGE, action="warn")
+    """In a program that freezes layers and was written for the old meaning: the layers that its own code makes keep it;
+    each place that freezes is reported where others may be among them."""
+    if not context.migration.once(_freezes):
+        return
+    facts, settings, scopes = context.facts, context.settings, context.draft.scopes
+    named = {call: facts.symbols.get(call.func, "") for call in facts.module.calls}
+    made = [
+        call for call, known in named.items() if names.canonical(known) == _LAYER and _had_old_meaning(known, settings)
+    ]
+    name = scopes.fresh(_HELPER, scopes.module)
+    code = partial(definition, "frozen_by_batch", {_HELPER: name, "tf": context.tf}, facts.module.tree.default_indent)
+    changes = [
+        CallChange(codes.FROZEN_BATCH_NORM, call, f"{_CHANGED}: {name} is the old one", Replace(call.func, name))
+        for call in made
+    ]
+    yield from with_function(facts.module, code, made, changes)
+    if any(_has_others(module, settings) for module in context.modules.values()):
+        for node, _, assigned in facts.toggles:
+            if assigned == Literal(False):
+                message = f"{_CHANGED}: if a frozen layer is one, the model trains differently"
+                yield CallChange(codes.FROZEN_BATCH_NORM, node, message, action="warn")
 
 
-def _is_old_layer(name: str, settings: Settings) -> bool:
-    """BatchNormalization, or a network that is made with it, of a Keras that had the old meaning."""
-    known = names.canonical(name)
-    if known != _LAYER and (not names.is_pretrained(known) or ".VGG" in known):
-        return False
+def _freezes(migration: Migration) -> bool:
+    return any(
+        assigned == Literal(False) for facts in migration.facts.modules.values() for _, _, assigned in facts.toggles
+    )
+
+
+def _has_others(facts: Facts, settings: Settings) -> bool:
+    """Whether a module has such layers that are made otherwise than by a call: by a class of its own, or by Keras."""
+    called = {call.func for call in facts.module.calls}
+    return any(
+        (known == _LAYER and node not in called) or (names.is_pretrained(known) and ".VGG" not in known)
+        for node, name in facts.symbols.items()
+        if (known := names.canonical(name)) and _had_old_meaning(name, settings)
+    )
+
+
+def _had_old_meaning(name: str, settings: Settings) -> bool:
     if names.flavour(name) == "keras":
         return True
     version = settings.written_for("tensorflow")
-    return version is not None and version < (2,)
+    return version is not None and version < FROZEN_BY_AVERAGES

@@ -47,6 +47,8 @@ def install(tf, found, machine, config, evenly=False):
         restore_words(flavour, config.get("words") or {})
         restore_targets(tf)
     restore_shared_optimizers(flavour)
+    if config.get("frozen_by_batch"):
+        restore_frozen_batch_norm(tf, flavour)
     restore_callbacks(flavour, standalone)
     restore_weight_files(flavour)
     restore_sessions(tf, flavour)
@@ -331,6 +333,28 @@ def restore_layer_defaults(flavour, defaults):
 
 GATES = {"ConvLSTM2D": {"recurrent_activation": "hard_sigmoid"}}
 """Up to TensorFlow 2.15 (keras/layers/rnn/conv_lstm2d.py), tf.keras's as standalone Keras's."""
+
+
+def restore_frozen_batch_norm(tf, flavour):
+    """A frozen BatchNormalization took the mean and variance of the batch in training, and left its own (TFM445)."""
+    for cls in flavours.classes(flavour, "layers", ["BatchNormalization"]):
+        cls.call = by_batch(tf, cls.call)
+
+
+def by_batch(tf, original):
+    @flavours.standing_for(original)
+    def call(self, inputs, *args, **kwargs):
+        training = args[0] if args else kwargs.get("training")
+        if training is None or training is False or self.trainable:
+            return original(self, inputs, *args, **kwargs)
+        rank = len(inputs.shape)
+        kept = [axis % rank for axis in ([self.axis] if isinstance(self.axis, int) else self.axis)]
+        mean, variance = tf.nn.moments(inputs, [axis for axis in range(rank) if axis not in kept], keepdims=True)
+        beta = tf.reshape(self.beta, tf.shape(mean)) if self.center else None
+        gamma = tf.reshape(self.gamma, tf.shape(mean)) if self.scale else None
+        return tf.nn.batch_normalization(inputs, mean, variance, beta, gamma, self.epsilon)
+
+    return call
 
 
 def restore_hard_sigmoid(tf, flavour):

@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tfmigrate.old_keras import FIRST, LOSS_WORDS, MOVED_MODULES, SINCE, recurrent_defaults
+from tfmigrate.old_keras import FIRST, FROZEN_BY_AVERAGES, LOSS_WORDS, MOVED_MODULES, SINCE, recurrent_defaults
 from tfmigrate.rules import moved_names, old_defaults
 from tfmigrate.verify.run import cgroups, packages, sandbox
 from tfmigrate.verify.run import trace as traces
@@ -223,6 +223,7 @@ def _config(
         "shares_evenly": world.shares_evenly,
         "seed": world.seed,
         "defaults": _defaults(world) if world.kind == "restored" else {},
+        "frozen_by_batch": world.standalone or world.defaults_of < FROZEN_BY_AVERAGES,
         "words": LOSS_WORDS,
         "names": moved_names() if world.kind == "restored" else {},
         "moved": MOVED_MODULES,
