@@ -92,8 +92,6 @@ DIFFERS = {
     ("TFM407-1", "Keras 2"): "told: what layers add counted once for each replica",
     ("TFM259-1", "Keras 3"): "told (TFM432): batch normalization over the whole batch",
     ("TFM432-1", "Keras 3"): "told: batch normalization over the whole batch",
-    ("TFM445-1", "Keras 3"): "told: a frozen batch normalization takes its moving means",
-    ("TFM445-1", "Keras 2"): "told: a frozen batch normalization takes its moving means",
 }
 """What a page says will be other numbers."""
 

@@ -41,7 +41,7 @@ DRIFT_BAND = 1e-3
 """How far a genuine run may drift from a new one that agrees with the restored run. TF 1.15 and 2.3 take Adam's
 1 - beta_2 in float32 (1.3e-5 too small), Keras 3 in float64: 30 steps of a small network part by 4.9e-6 for that alone,
 and a run of thousands by a hundred times as much. A default that changed shows from 1e-2 on."""
-DRIFTING = frozenset({"unknown", "validation", "batch norm", "predictions"})
+DRIFTING = frozenset({"unknown", "validation", "batch norm", "moving averages", "predictions"})
 """Kinds of divergence that no setting and no data explain."""
 SEEN_LATE = (NEEDED["final weights"], "validation loss")
 LED_TO = (NEEDED["first gradient"], *SEEN_LATE)

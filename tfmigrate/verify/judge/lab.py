@@ -6,7 +6,7 @@ import re
 import shutil
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -26,6 +26,14 @@ Publish = Callable[[Report], None]
 """Given what is known after every run."""
 
 
+@dataclass(frozen=True)
+class Judged:
+    """The steps that are compared, where that is not all of them, and why."""
+
+    places: frozenset[Place]
+    why: str
+
+
 class Lab:
     """Runs worlds and remembers every run by its role."""
 
@@ -41,7 +49,7 @@ class Lab:
         self.one_at_a_time = threading.Lock()
         self.aside = ""
         """Why the genuine run, though it trained, is no reference; empty where it may be one."""
-        self.judged: frozenset[Place] | None = None
+        self.judged: Judged | None = None
         """The steps that are compared; None where all are."""
         self.remarks = list(plan.notes)
         self.provenance = provenance.of(plan)
@@ -71,13 +79,13 @@ class Lab:
         self.aside = why
         self.runs = {role: run for role, run in self.runs.items() if run.world.kind == "genuine"}
 
-    def judge_only(self, places: Iterable[Place]) -> None:
-        """Compares these steps alone, of the runs so far and of all to come."""
-        self.judged = frozenset(places)
+    def judge_only(self, places: Iterable[Place], why: str) -> None:
+        """Compares these steps alone, of the runs so far and of all to come. `why`: for the report."""
+        self.judged = Judged(frozenset(places), why)
         self.runs = {role: self._as_judged(run) for role, run in self.runs.items()}
 
     def _as_judged(self, run: Run) -> Run:
-        return run if self.judged is None else replace(run, trace=through_steps(run.trace, self.judged))
+        return run if self.judged is None else replace(run, trace=through_steps(run.trace, self.judged.places))
 
     def _run(
         self, worlds: Sequence[tuple[World, Initial]], limits: Limits | None = None, jobs: int | None = None
@@ -138,7 +146,8 @@ class Lab:
         for role, run in self.runs.items():
             for note in () if role.startswith(CONTROL) else run.notes:
                 remarks.setdefault(note, f"{role}: {note}")
-        return (*self.remarks, *self._sandboxes(), *remarks.values())
+        judged = [self.judged.why] if self.judged is not None else []
+        return (*self.remarks, *judged, *self._sandboxes(), *remarks.values())
 
     def _sandboxes(self) -> list[str]:
         """What the runs were kept in, those alike together."""

@@ -25,6 +25,8 @@ COMPILED: frozenset[Kind] = frozenset(
         "learning rate",
         "update rule",
         "batch norm",
+        "gradient",
+        "moving averages",
         "scope",
     }
 )

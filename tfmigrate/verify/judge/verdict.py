@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tfmigrate.verify.judge import adjustments, beside, crash, todays_names, trials
 from tfmigrate.verify.judge.align import noise, steady_steps, tolerance
+from tfmigrate.verify.judge.causes.evidence import UNNAMED
 from tfmigrate.verify.judge.compare import through_first_step, through_steps
 from tfmigrate.verify.judge.contract import BATCH_NORM
 from tfmigrate.verify.judge.known import (
@@ -102,23 +103,19 @@ def _judge(lab: Lab) -> Report:
     elif own_noise > tolerance(own_noise, len(reference.trace.steps)):
         steady = _cut_where_they_part(lab, reference, (reference.trace, repeated.trace), OTHER_THREADS)
         if steady is None:
-            steady = _computed_in_float64(lab, reference, own_noise)
+            steady = _computed_in_float64(lab, reference, f"two runs of the old script differ by {own_noise:.2g}")
         if steady is not None:
             reference, own_noise = lab.runs[reference.world.role], steady
-    band = tolerance(own_noise or 0.0, len(reference.trace.steps))
     stopped = could_not_run(lab)
     if stopped is not None:
         return _report(lab, *stopped)
-    start = reference
-    reference, pairs = _compared(lab, start, band)
-    both = _restored_on_both(lab)
-    if both is not None and any(_kind(pair) == "unknown" for pair in pairs):
-        steady = _cut_where_they_part(lab, start, both, OTHER_KERAS)
-        if steady is not None:
-            start, own_noise = lab.runs[start.world.role], max(own_noise or 0.0, steady)
-            band = tolerance(own_noise, len(start.trace.steps))
-            reference, pairs = _compared(lab, start, band)
-    pairs, shared_crashes = _but_for_shared_crashes(lab, pairs)
+    held = _held(lab, reference, own_noise)
+    if any(pair.decides and _kind(pair) in UNNAMED for pair in held.pairs):
+        left = _computed_in_float64(lab, held.start, "old and new differ, and nothing is known to lead to that")
+        if left is not None:
+            held = _held(lab, lab.runs[held.start.world.role], left)
+    start, reference, own_noise, band = held.start, held.reference, held.noise, held.band
+    pairs, shared_crashes = _but_for_shared_crashes(lab, held.pairs)
     lost = beside.lost(lab)
     lab.remarks.extend(f"beside the training, not the same: {what}" for what in lost)
     apart = [pair for pair in pairs if pair.decides and not pair.equivalent]
@@ -162,6 +159,30 @@ def _run_the_others(lab: Lab, reference: Run) -> Run:
     return lab.runs[repeat.role]
 
 
+@dataclass(frozen=True)
+class _Held:
+    """The new script held against the old one."""
+
+    start: Run
+    """Whose initial weights all runs began with."""
+    reference: Run
+    noise: float | None
+    band: float
+    pairs: tuple[Pair, ...]
+
+
+def _held(lab: Lab, start: Run, own_noise: float | None) -> _Held:
+    """Compares all steps, or those before the old script parts from itself between two Kerases."""
+    band = tolerance(own_noise or 0.0, len(start.trace.steps))
+    reference, pairs = _compared(lab, start, band)
+    both = _restored_on_both(lab)
+    if both is not None and any(_kind(pair) == "unknown" for pair in pairs):
+        steady = _cut_where_they_part(lab, start, both, OTHER_KERAS)
+        if steady is not None:
+            return _held(lab, lab.runs[start.world.role], max(own_noise or 0.0, steady))
+    return _Held(start, reference, own_noise, band, pairs)
+
+
 def _compared(lab: Lab, start: Run, band: float) -> tuple[Run, tuple[Pair, ...]]:
     """The reference, which may be `start` with other batches, and the pairs, with what is known to explain them."""
     reference, remainder = without_remainder(lab, start)
@@ -178,17 +199,19 @@ def _cut_where_they_part(lab: Lab, start: Run, same: tuple[Trace, Trace], why: s
     places = steady_steps(*same)
     if not FEWEST_STEPS <= len(places) < len(start.trace.steps):
         return None
-    lab.judge_only(places)
-    lab.remarks.append(f"the first {len(places)} of {len(start.trace.steps)} steps are compared: after them {why}")
+    lab.judge_only(places, f"the first {len(places)} of {len(start.trace.steps)} steps are compared: after them {why}")
     first, second = (through_steps(trace, places) for trace in same)
     return noise(first, second)
 
 
-def _computed_in_float64(lab: Lab, reference: Run, own_noise: float) -> float | None:
+def _computed_in_float64(lab: Lab, reference: Run, why: str) -> float | None:
     """Makes all runs once more, and those to come, in float64, in which the rounding that grows in a float32 stays
-    small. Returns the noise of the old script then; None, and nothing changes, where that is no less, or a script that
-    runs in float32 does not run so."""
-    before = dict(lab.runs)
+    small: what is left then is no rounding. Returns the noise of the old script in it; None, and nothing changes, where
+    it has as much, or a script that runs in float32 does not run so. `why`: in float32, for the report."""
+    if lab.plan.doubles:
+        return None
+    before, judged = dict(lab.runs), lab.judged
+    lab.judged = None
     worlds = {role: replace(run.world, doubles=True) for role, run in before.items() if run.ok}
     first = lab.run(worlds.pop(reference.world.role))[0]
     others = lab.run(*worlds.values(), start=first) if first.ok else []
@@ -197,12 +220,11 @@ def _computed_in_float64(lab: Lab, reference: Run, own_noise: float) -> float | 
         if left <= tolerance(left, len(first.trace.steps)):
             lab.plan = replace(lab.plan, doubles=True)
             lab.remarks.append(
-                f"in float32, rounding grows so fast that two runs of the old script with different thread counts "
-                f"differ by {own_noise:.2g}: all scripts were run once more in float64, where they differ by "
-                f"{left:.2g}, and those runs are compared"
+                f"in float32, {why}: all scripts were run once more in float64, where two runs of the old script "
+                f"differ by {left:.2g}, and those runs are compared"
             )
             return left
-    lab.runs = before
+    lab.runs, lab.judged = before, judged
     return None
 
 

@@ -36,12 +36,16 @@ Kind = Literal[
     "update rule",
     "remainder batch",
     "batch norm",
+    "gradient",
+    "moving averages",
     "validation",
     "callback",
     "rows",
     "predictions",
     "unknown",
 ]
+UNNAMED: frozenset[Kind] = frozenset({"gradient", "moving averages", "unknown"})
+"""Those that nothing is known to lead to, so that they may be rounding."""
 
 
 @dataclass(frozen=True)

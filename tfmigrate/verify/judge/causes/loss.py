@@ -135,7 +135,7 @@ def gradient(e: Evidence) -> Divergence | None:
     row = e.row("first gradient")
     if row is None or not e.comparison.losses_agree:
         return None
-    return Divergence("update rule", "the first gradient differs though the loss agrees", 0, 0)
+    return Divergence("gradient", "the first gradient differs though the loss agrees", 0, 0)
 
 
 def remainder(e: Evidence) -> Divergence | None:

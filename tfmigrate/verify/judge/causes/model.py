@@ -199,7 +199,7 @@ def batch_norm(e: Evidence) -> Divergence | None:
     if not any(known.name == BATCH_NORM for known in e.comparison.known):
         return None
     what = "the moving statistics of batch norm differ and so do the losses"
-    return Divergence("batch norm", what, *(first_loss(e) or ()))
+    return Divergence("moving averages", what, *(first_loss(e) or ()))
 
 
 def own_dropout(e: Evidence) -> Divergence | None:
