@@ -5,10 +5,10 @@
     python tools/mutants.py --seed 7 --draw 12   # one of them again
     python tools/mutants.py --module plan/keras/monitors.py
 
-A draw takes a module of plan/ (the longer, the likelier), one place in it and one mistake, writes that into a copy of
-the repository and runs the related tests there: those named after the module, those that import it or mention a code
-that it reports, and the examples of these rules. What survives is printed with the tests that ran. The same seed
-draws the same mistakes as long as plan/ is the same. Exit code 1 where a mutant survived.
+A draw takes a module of plan/, or the carrier (the longer, the likelier), one place in it and one mistake, writes that
+into a copy of the repository and runs the related tests there: those named after the module, those that import it or
+mention a code that it reports, and the examples of these rules. What survives is printed with the tests that ran. The
+same seed draws the same mistakes as long as these modules are the same. Exit code 1 where a mutant survived.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ from tfmigrate.plan import codes
 
 ROOT = Path(__file__).resolve().parent.parent
 PLAN = ROOT / "tfmigrate" / "plan"
-SEEDS = (1, 41, 42, 43)
+CARRIER = ROOT / "tfmigrate" / "understand" / "carrier.py"
+"""Decides too: whether an expression may be written at another place."""
+SEEDS = (1, 41, 42, 43, 51, 52)
 DRAWS = 20
 SECONDS = 900
 """What one mutant's tests may take: many loop forever."""
@@ -74,7 +76,7 @@ def mutants(path: Path) -> list[Mutant]:
         assert node.end_col_offset is not None
         return starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
 
-    found: list[Mutant] = []
+    mistakes: list[Mutant] = []
     tree = ast.parse(source)
     # `@dataclass(frozen=False)` is no mistake that a test could see.
     decorators = (item for node in ast.walk(tree) for item in getattr(node, "decorator_list", ()))
@@ -85,8 +87,8 @@ def mutants(path: Path) -> list[Mutant]:
             old = data[begin:end].decode()
             for new in _mistakes(node):
                 text = (data[:begin] + new.encode() + data[end:]).decode()
-                found.append(Mutant(path, node.lineno, old, new, text))
-    return sorted(found, key=lambda one: (one.line, one.old, one.new))
+                mistakes.append(Mutant(path, node.lineno, old, new, text))
+    return sorted(mistakes, key=lambda mutant: (mutant.line, mutant.old, mutant.new))
 
 
 def _mistakes(node: ast.expr | ast.stmt) -> Iterator[str]:
@@ -197,7 +199,7 @@ def main() -> int:
     parser.add_argument("--module", help="draw from one module, by its path below tfmigrate/")
     parser.add_argument("--seconds", type=float, default=SECONDS)
     chosen = parser.parse_args()
-    paths = [ROOT / "tfmigrate" / chosen.module] if chosen.module else sorted(PLAN.rglob("*.py"))
+    paths = [ROOT / "tfmigrate" / chosen.module] if chosen.module else sorted((*PLAN.rglob("*.py"), CARRIER))
     seeds = SEEDS if chosen.seed is None else (chosen.seed,)
     numbers = range(1, chosen.draws + 1) if chosen.draw is None else (chosen.draw,)
     draws = [(seed, number) for seed in seeds for number in numbers]

@@ -705,3 +705,16 @@ def test_a_number_that_is_spread_is_refused(spread: str) -> None:
     file = one(f"    model = multi_gpu_model({spread})\n")
     assert [(f.code, f.action) for f in file.findings if f.action == "refuse"] == [("TFM106", "refuse")]
     assert file.after == file.before
+
+
+def test_an_attribute_that_is_set_below_the_model_is_not_known_above_it() -> None:
+    """`args` is the first parameter of a plain function, as `self` is that of a method."""
+    code = """
+    def train(args, data):
+        model = net()
+        args.gpus = ask()
+        model = multi_gpu_model(model, gpus=args.gpus)
+        model.compile("sgd", "mse")
+        model.fit(data)
+    """
+    assert [finding.code for finding in one(code).findings if finding.action == "refuse"] == ["TFM103"]

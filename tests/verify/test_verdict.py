@@ -230,7 +230,7 @@ def test_a_slow_drift_of_an_optimizer_has_its_name(lab: Laboratory) -> None:
     lab.behaviour = broken(genuine=old, restored=today, migrated=migrated(today))
     (drift,) = lab.verify().known
     assert drift[0] == "version drift"
-    assert "rmsprop: epsilon stood beside the square root" in drift[1]
+    assert "rmsprop: epsilon was added to the square root" in drift[1]
 
 
 REGULARIZED = replace(OLD, regularizers=("kernel l2=0.001",))
@@ -781,7 +781,7 @@ def test_what_the_runs_printed_is_kept_where_asked(lab: Laboratory, tmp_path: Pa
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"replicas": 1}, "needs two"),
+        ({"replicas": 1}, "needs at least two"),
         ({"program": Path("/nowhere")}, "is not in /nowhere"),
         ({"old_python": Path("/no/python")}, "--old-python /no/python"),
     ],
@@ -907,12 +907,12 @@ def test_what_is_lost_beside_the_training_is_said_with_the_verdict(lab: Laborato
     report = lab.verify()
     assert report.verdict == "EQUIVALENT"
     assert report.reason.endswith(
-        "; beside the training, not the same: the old program makes EarlyStopping, the new one none "
+        "; outside the training, this differs: the old program makes EarlyStopping, the new one none "
         "(and 1 more, see the notes)"
     )
-    assert [note for note in report.notes if note.startswith("beside the training")] == [
-        "beside the training, not the same: the old program makes EarlyStopping, the new one none",
-        "beside the training, not the same: the old program makes ModelCheckpoint, the new one none",
+    assert [note for note in report.notes if note.startswith("outside the training")] == [
+        "outside the training, this differs: the old program makes EarlyStopping, the new one none",
+        "outside the training, this differs: the old program makes ModelCheckpoint, the new one none",
     ]
 
 
@@ -928,7 +928,7 @@ def test_where_old_names_stop_the_restored_script_it_runs_with_todays(lab: Labor
     report = lab.verify(with_todays_names=lambda: {"nets.py": "today"})
     assert report.verdict == "EQUIVALENT", report.reason
     assert {pair.old for pair in report.pairs} == {"genuine", "restored on Keras 3", "restored on Keras 2"}
-    assert sum("the genuine run shows" in note for note in report.notes) == 1
+    assert sum("The genuine run shows" in note for note in report.notes) == 1
     assert [world.overlay for world, _, _ in lab.seen if world.kind == "restored" and world.overlay] == [
         {"nets.py": "today"}
     ] * 2
@@ -953,4 +953,4 @@ def test_what_dies_of_something_else_too_is_told_as_it_was(lab: Laboratory) -> N
     lab.behaviour = broken(restored=OLD_NAMES)
     report = lab.verify(with_todays_names=lambda: {"nets.py": "today"})
     assert {pair.old for pair in report.pairs} == {"genuine"}
-    assert not any("the genuine run shows" in note for note in report.notes)
+    assert not any("The genuine run shows" in note for note in report.notes)

@@ -73,7 +73,7 @@ def _save_by_chief(draft: Draft, uses: Iterable[Use]) -> bool:
     """
     saves = {use.call: use for use in uses if use.method in _SAVES and use.site.frame.module is draft.module}
     helper = draft.scopes.fresh(_HELPER, draft.scopes.module)
-    story = "every worker calls {}(), as it must, and only the chief writes to the path"
+    story = "every worker calls {}(), as they all must, and only the chief writes to the path"
     writing = [
         call
         for call, use in saves.items()

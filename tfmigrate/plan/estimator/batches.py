@@ -162,7 +162,7 @@ def of_numpy(part: EstimatorPart, role: str, tf: str) -> Written:
     module = part.site.frame.module
     arguments = named_arguments(part.node, _NUMPY)
     if arguments is None or "x" not in arguments or role in DISTRIBUTED:
-        message = "numpy_input_fn returns tensors, which an Estimator under a strategy does not take"
+        message = "numpy_input_fn returns tensors, which an Estimator under a strategy does not accept"
         raise Unconvertible(codes.ESTIMATOR_INPUT, module, part.node, message)
     data = Written.at(arguments["x"].value)
     y = arguments.get("y")

@@ -347,7 +347,7 @@ class _Whole(Migration):
         arguments: list[Code] = [(*dataset.code, ".element_spec[0]")]
         if "params" in built.parameters:
             if "params" not in named:
-                raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, self.call, "model_fn takes params, and gets none")
+                raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, self.call, "model_fn takes params, but none are passed")
             arguments.append((named["params"].value,))
         code = (named["model_fn"].value, "(", *listed(arguments), ")")
         self.edits.append((self.module, Replace(self.call, code)))

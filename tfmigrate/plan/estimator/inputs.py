@@ -324,7 +324,7 @@ class Inputs:
         for call in calls:
             last = call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
             if last in TENSORS:
-                raise self._refuse(module, call, f"{last}(): under a strategy an input function returns a dataset")
+                raise self._refuse(module, call, f"{last}(): under a strategy an input function must return a dataset")
         params = parameters_of(function.node)
         passed = {name for name, _ in named(args or (), params)}
         closure = function.closure.function

@@ -196,7 +196,7 @@ OPTIMIZERS: Mapping[str, Optimizer] = {
 }  # fmt: skip
 REFUSED_OPTIMIZERS: Mapping[str, str] = {
     "RMSPropOptimizer": "RMSPropOptimizer starts its mean of squares at 1, Keras at 0, and no argument changes that: "
-    "the first steps are other ones",
+    "the first steps differ",
 }
 
 SCHEDULES: Mapping[str, tuple[str, tuple[str, ...]]] = {

@@ -20,8 +20,8 @@ from tfmigrate.walk import nodes_in
 
 _HELPER = "batch_dot"
 _CHANGED = (
-    "up to Keras 2.2 and TensorFlow 1.15 batch_dot() of tensors with four dimensions was a matrix product for each of "
-    "the leading ones, (2, 6, 3, 4) and (2, 6, 4, 5) gave (2, 6, 3, 5); it is (2, 6, 3, 6, 5) now"
+    "up to Keras 2.2 and TensorFlow 1.15 batch_dot() of tensors with four dimensions was a matrix product over the "
+    "last two: (2, 6, 3, 4) and (2, 6, 4, 5) gave (2, 6, 3, 5), and give (2, 6, 3, 6, 5) now"
 )
 
 
@@ -34,13 +34,13 @@ def check(context: Context) -> Iterator[CallChange]:
     if not telling:
         return
     if not all(_is_old(context.settings, names.flavour(_name(call, context))) for call in telling):
-        message = f"{_CHANGED}: tf.matmul(x, y), with transpose_a or transpose_b, is the old one"
+        message = f"{_CHANGED}: tf.matmul(x, y), with transpose_a or transpose_b, computes the old product"
         yield from (CallChange(codes.BATCH_DOT, call, message, action="warn") for call in telling)
         return
     name = scopes.fresh(_HELPER, scopes.module)
     helper = partial(definition, "old_batch_dot", {_HELPER: name, "tf": context.tf}, facts.module.tree.default_indent)
     changes = [
-        CallChange(codes.BATCH_DOT, call, f"{_CHANGED}: {name}() is the old one", Replace(call.func, name))
+        CallChange(codes.BATCH_DOT, call, f"{_CHANGED}: {name}() computes the old product", Replace(call.func, name))
         for call in calls
     ]
     yield from with_function(facts.module, helper, calls, changes)

@@ -159,9 +159,9 @@ def _comparisons(cls: ClassValue, facts: Facts) -> Iterator[CallChange]:
     }
     if read and set_here.isdisjoint(read):
         message = (
-            "Keras 3 keeps None in `monitor_op` and `best` until its own on_epoch_end() has run, and calling it is a "
-            "TypeError: set both in __init__, behind the super call: `self.monitor_op, self.best = np.less, np.inf` if "
-            "less is better, `np.greater, -np.inf` if more is"
+            "in Keras 3 `monitor_op` and `best` are None until the base class has run its on_epoch_end(), and calling "
+            "None raises TypeError: set both in __init__, after the super call: `self.monitor_op, self.best = np.less, "
+            "np.inf` if less is better, `np.greater, -np.inf` if more is"
         )
         yield CallChange(codes.CALLBACK_ATTRIBUTES, min(read, key=facts.module.position), message, action="warn")
 
@@ -174,7 +174,7 @@ def _writers(cls: ClassValue, facts: Facts) -> Iterator[CallChange]:
     read = [node for method in methods for name, node in _read(method) if name == "writer"]
     if read:
         message = (
-            "TensorBoard of TensorFlow 2 has no `writer`, which is an AttributeError: make one in __init__ with "
+            "TensorBoard of TensorFlow 2 has no `writer` (AttributeError): create one in __init__ with "
             "tf.summary.create_file_writer(log_dir), and write with tf.summary.scalar() or tf.summary.image() in "
             "`with writer.as_default():`"
         )
@@ -197,7 +197,7 @@ def _counted_epochs(cls: ClassValue, facts: Facts) -> Iterator[CallChange]:
     lines = _lines(initialiser, facts) if initialiser is not None else ()
     unit = next((line for line in lines if call in set(walk(line))), None)
     if initialiser is None or named is None or unit is None:
-        message = f"ModelCheckpoint of Keras 3 keeps no {listed}: count the epochs here"
+        message = f"ModelCheckpoint of Keras 3 has no {listed}: count the epochs here"
         yield CallChange(codes.CALLBACK_ATTRIBUTES, first, message, action="warn")
         return
     own = initialiser.node.params.params[0].name.value
@@ -205,7 +205,7 @@ def _counted_epochs(cls: ClassValue, facts: Facts) -> Iterator[CallChange]:
     if "period" in named:
         values["period"] = named["period"].value
     begun = joined(((f"{own}.{name} = ", values[name]) for name in _COUNTED if name in read), "\n")
-    message = f"ModelCheckpoint of Keras 3 keeps no {listed}: the class does, as ModelCheckpoint began them"
+    message = f"ModelCheckpoint of Keras 3 has no {listed}: the class sets the values that ModelCheckpoint set"
     yield CallChange(codes.CALLBACK_ATTRIBUTES, first, message, Insert(unit, begun, rank=Rank.RULE))
 
 

@@ -173,7 +173,7 @@ def _classes(facts: Facts, modules: Mapping[Module, Facts]) -> list[ClassValue]:
 
 
 def _dropped(period: _Period) -> CallChange:
-    message = "`period=1` is what ModelCheckpoint does without it; TensorFlow 2.16 refuses the argument"
+    message = "`period=1` is the default; TensorFlow 2.16 rejects the argument"
     if period.argument.keyword is not None:
         return CallChange(codes.CHECKPOINT_PERIOD, period.argument, message, Revision(period.call, dropped=("period",)))
     arguments = tuple(argument for argument in unchanged(period.call.args) if argument.source is not period.argument)

@@ -58,7 +58,7 @@ def _looked_up(call: cst.Call, func: cst.Attribute, slashes: _Slashes, context: 
     name = call.args[0].value
     if not slashes.may_be_in(name):
         return
-    message = "Keras 3 has no slash in the name of a layer: the layer is looked up with an underscore instead"
+    message = "Keras 3 allows no slash in the name of a layer: the layer is looked up with an underscore instead"
     code = (
         "next(layer for layer in ",
         func.value,

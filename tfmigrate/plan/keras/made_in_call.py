@@ -46,7 +46,7 @@ def check(context: Context) -> Iterator[CallChange]:
         for node in _always_made(call.node.body):
             if names.canonical(facts.symbols.get(node.func, "")) not in _MAKERS or node in changed:
                 continue
-            message = "call() creates a variable each time it is traced, which TensorFlow 2 refuses in training"
+            message = "call() creates a variable each time it is traced, which TensorFlow 2 does not allow in training"
             code = _made_once(node, own.get(node), call.node, helper, context)
             if code is None:
                 message = f"{message}: make it once, in build(), and keep it on self"

@@ -118,7 +118,7 @@ def _one_loss(
         items = _items(written) if isinstance(written, cst.Dict) else None
         if order is None or items is None or not items.keys() <= set(order) or len(order) < 2:
             if items is None or len(items) > 1:
-                message = "Keras 3 wants a loss for each weight: write a list of losses, and of weights, one an output"
+                message = "Keras 3 wants a loss for each weight: list losses and weights, one for each output"
                 yield CallChange(codes.NAMED_OUTPUTS, weights, message, action="warn")
             return
         count, more = len(order), (Replace(weights, _in_order(weights, items, order)),)

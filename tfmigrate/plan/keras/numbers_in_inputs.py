@@ -15,8 +15,8 @@ from tfmigrate.understand.values import unbound
 from tfmigrate.walk import calls_in
 
 _MESSAGE = (
-    "a layer is called on tensors alone in TensorFlow 2, which fails on the whole number in this list: take it out, "
-    "and give it to call() by keyword"
+    "TensorFlow 2 calls layers on tensors only, and fails on the whole number in this list: take it out, and pass it "
+    "to call() by keyword"
 )
 
 

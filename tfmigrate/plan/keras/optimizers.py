@@ -317,7 +317,7 @@ _TWO_CLIPS = (
     "keep one; it clips the gradients of each replica, which Keras 2 adds up first"
 )
 _NADAM = (
-    "Nadam's momentum warms up in about fifty steps now, where it took hundreds, and no argument sets it: losses "
+    "Nadam's momentum now warms up in about fifty steps instead of hundreds, and no argument sets that: losses "
     "differ by about one per cent"
 )
 
@@ -363,7 +363,7 @@ def _version(text: str) -> tuple[int, ...]:
 def _story(default: Default) -> str:
     if default.argument == "epsilon":
         name = default.of.rsplit(".", 1)[-1]
-        return f"{name} added epsilon 1e-7 to the square root and adds it under the root now, so it takes its square"
+        return f"{name} added epsilon 1e-7 to the square root and now adds it under the root, so its square is written"
     return f"{default.argument} was {default.old} by default and is {default.new} now"
 
 

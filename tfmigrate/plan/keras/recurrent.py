@@ -53,7 +53,7 @@ def recurrent_defaults(facts: Facts, settings: Settings, tf: str) -> Iterator[Ca
         if known in ("keras.layers.GRU", "keras.layers.GRUCell") and "reset_after" not in present:
             reset_first = _is_before(FIRST_WITH_RESET_AFTER, settings, flavour)
             if old or reset_first or (reset_first is None and flavour == "keras"):
-                message = "the GRU applied its reset gate before the product by default, and does after it now"
+                message = "the GRU applied its reset gate before the product by default, and now applies it after"
                 edit = Revision(call, set=(("reset_after", "False"),))
                 yield CallChange(codes.RECURRENT_DEFAULTS, call, message, edit)
             elif reset_first is None:

@@ -187,7 +187,7 @@ def _mentioned(
                 f"the file of this name that Keras writes ends in {ending} now: change it here if that file is meant"
             )
             if node in opened:
-                message += "; Keras 3 lays the weights out in another way than Keras 2, which h5py shows"
+                message += "; Keras 3 lays the weights out differently, so code that reads them with h5py must change"
             yield CallChange(codes.WEIGHT_FILES, node, message, action="warn")
 
 

@@ -98,7 +98,7 @@ def _unread_settings(facts: Facts, scopes: Scopes, modules: Iterable[Module]) ->
         sets = [_sets_attribute(mention) for mention in others]
         if None in sets or (function is None and _is_mentioned(target.value, modules, facts.module)):
             continue
-        message = "no session is given these settings, which are not in TensorFlow 2: they go"
+        message = "no session uses these settings, which TensorFlow 2 does not have: they are removed"
         more = tuple(Remove(small) for small in sets if small is not None)
         yield CallChange(codes.SESSIONS, call, message, Remove(small), more=more)
 
@@ -338,7 +338,7 @@ class _Reading:
         last = body[-1]
         returned = only_statement(last)
         if not isinstance(returned, cst.Return) or returned.value is None:
-            raise _NotOnlySettings(f"{function.name.value}() does more than make it")
+            raise _NotOnlySettings(f"{function.name.value}() does more than create it")
         before, block = len(self._found.removed), self._block
         self._block = function.body
         self._session(returned.value, inner)
@@ -349,7 +349,7 @@ class _Reading:
             if not all(
                 statement in gone or isinstance(statement, cst.Pass) or is_docstring(statement) for statement in small
             ):
-                raise _NotOnlySettings(f"{function.name.value}() does more than make it")
+                raise _NotOnlySettings(f"{function.name.value}() does more than create it")
         del self._found.removed[before:]
         self._found.functions.append(function)
 
@@ -380,7 +380,7 @@ class _Reading:
             if start is not None and all(numbers[read.node] > min(starts) for read in reads):
                 end = min((number for number in starts if number > start), default=len(self._module.places))
                 return starts[start], [read for read in reads if start < numbers[read.node] <= end]
-        raise _NotOnlySettings(f"`{node.value}` is not bound just once")
+        raise _NotOnlySettings(f"`{node.value}` is not assigned exactly once")
 
     def _number(self, mention: Occurrence, scope: LexicalScope) -> int | None:
         """The line of the session's block that a mention is in; None for one outside it, or in a function."""

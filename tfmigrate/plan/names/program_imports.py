@@ -230,7 +230,7 @@ def _plan_imports(imports: _Imports, tables: Tables, unread: Set[cst.ImportAlias
             last = tables.moves.imported(full).rpartition(".")[2]
             if alias in unread and last != dotted(alias.name) and not in_try(draft.module, unit):
                 dropped |= {alias}
-                message = f"{full} has another name now, and nothing here uses it: its import is removed"
+                message = f"{full} was renamed, and nothing here uses it: its import is removed"
                 draft.say(codes.MOVED_MODULES, statement, message, "rewrite")
         earlier = frozenset().union(*(written[block, cell] for block in _blocks_round(draft.module, unit)))
         # What only TensorFlow 1 imports stays as it is, but for the names that are gone.

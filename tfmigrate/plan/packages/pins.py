@@ -128,8 +128,8 @@ def mended(path: str, text: str, project: Project) -> FileResult:
         line, column = _position(text, board.start)
         reason = project.stays or board.left or (None if _is_plain(path) else _NOT_HERE)
         message = (
-            f"{project.writes_for_tensorboard} uses the callback TensorBoard, and TensorFlow 2.21 no longer brings the "
-            "package tensorboard along"
+            f"{project.writes_for_tensorboard} uses the callback TensorBoard, and TensorFlow 2.21 no longer installs "
+            "the package tensorboard"
         )
         if selection.suppresses(codes.TENSORBOARD, line):
             findings.append(Finding(line, column, codes.TENSORBOARD, LEFT_ALONE, "suppressed"))
@@ -204,12 +204,12 @@ def _tensorflow(pin: _Pin, project: Project, seen: dict[_Key, int]) -> _Verdict 
         message = f"{pin.text.strip()}: the migrated code runs on TensorFlow {project.needed} and later"
     else:
         message = (
-            f"{pin.name} can no longer be installed; tensorflow has the GPU code too, and from 2.14 on "
-            "tensorflow[and-cuda] brings CUDA along"
+            f"{pin.name} can no longer be installed; tensorflow includes the GPU code, and from 2.14 on "
+            "tensorflow[and-cuda] installs CUDA"
         )
     twin = seen.get(pin.key)
     if twin is not None:
-        return _Verdict(codes.TENSORFLOW_PIN, f"{message}; line {twin} asks for it already")
+        return _Verdict(codes.TENSORFLOW_PIN, f"{message}; line {twin} already requires it")
     written = pin.requirement.name if name == pin.name else name
     old = str(pin.requirement.specifier)
     return _Verdict(codes.TENSORFLOW_PIN, message, _with(pin, written, old if specifier is None else specifier))
@@ -466,7 +466,7 @@ def _images(path: str, text: str, project: Project) -> list[Finding]:
         if (version < Version("20") or "-tf1" in match["tag"]) if dated else version < project.needed:
             message = (
                 f"the image {match['image']}:{match['version']}{match['tag']} holds a TensorFlow older than "
-                f"{project.needed}, the first that the migrated code runs on: take a later one by hand"
+                f"{project.needed}, the oldest that the migrated code runs on: choose a later image by hand"
             )
             line, column = _position(text, match.start("image"))
             images.append(Finding(line, column, codes.TENSORFLOW_PIN, message, "warn"))

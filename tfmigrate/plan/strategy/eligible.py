@@ -85,7 +85,7 @@ def _unfit_call(wrap: Wrap) -> Refusal | None:
         if unfit is not None and frame.call is not None and isinstance(frame.function, cst.FunctionDef):
             module = frame.call.frame.module
             place = module.place(frame.call_node or frame.call.unit)
-            message = f"{place} calls {frame.function.name.value}() with arguments that Python refuses: {unfit}"
+            message = f"{place} calls {frame.function.name.value}() with arguments that Python rejects: {unfit}"
             return Refusal(codes.ODD_CALL, message)
     return None
 

@@ -136,7 +136,7 @@ def first_common_unit(module: Module, runs: Sequence[Run], owner: cst.Module | c
     for depth, block in enumerate(blocks[0]):
         if all(block in other for other in blocks[1:]):
             return chains[0][depth]
-    raise AssertionError("runs of one function share its body")
+    raise AssertionError("all runs of a function lie in its body")
 
 
 def loops_round(module: Module, unit: Unit, body: cst.Module | cst.BaseSuite) -> Iterator[cst.For | cst.While]:

@@ -15,8 +15,8 @@ from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import Site
 
 SECOND = (
-    "a second strategy in one process: training under it fails once a model of other shapes trained under another one "
-    "(measured on TensorFlow 2.21 with CPUs)"
+    "a second strategy in one process: training under it fails once a model with other shapes has trained under the "
+    "first (measured on TensorFlow 2.21 with CPUs)"
 )
 _ADVICE = "make one strategy and use it for both, or train in separate processes"
 

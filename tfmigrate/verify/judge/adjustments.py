@@ -41,8 +41,8 @@ PROBABILITIES = (
 
 
 BETWEEN_EPOCHS = (
-    "Keras 3 calls on_epoch_end of a Sequence once more, before the first epoch, which puts the order of one that "
-    "shuffles there one on: that call is left out"
+    "Keras 3 calls on_epoch_end of a Sequence once more, before the first epoch, so one that shuffles there "
+    "shuffles once more: that call is left out"
 )
 
 

@@ -50,8 +50,8 @@ def _uneven_first(error: str) -> str:
     if "AddN" not in error or "same size and shape" not in error:
         return ""
     return (
-        "; Keras 3 under a strategy does not take a first batch that does not divide by the replicas, be it of fit, of "
-        "its validation or of evaluate: give that one a batch size that does"
+        "; Keras 3 under a strategy fails where the first batch of fit, of its validation or of evaluate does not "
+        "divide by the replicas: choose a batch size that does"
     )
 
 

@@ -100,9 +100,12 @@ def formula(old: Compile, new: Compile) -> str:
     if name != optimizer_name(new):
         return ""
     if name in EPSILON_MOVED and not settings(old).get("momentum"):
-        return ": epsilon stood beside the square root and stands under it, which small gradients feel (TFM304)"
+        return (
+            ": epsilon was added to the square root and is now added under it, which changes the steps of small "
+            "gradients (TFM304)"
+        )
     if name == "nadam":
-        return ": its momentum warms up in tens of steps now, and took hundreds (TFM306)"
+        return ": its momentum now warms up in tens of steps instead of hundreds (TFM306)"
     if settings(old).get("momentum") or name in ("adamax", "adadelta"):
         return (
             ": for the rows of an Embedding that a batch does not hold, tf.keras up to TensorFlow 2.10 left the "

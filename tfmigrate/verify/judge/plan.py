@@ -271,7 +271,7 @@ def _check(options: VerifyOptions) -> None:
         if not path.exists():
             raise UserError(f"--stub {module}={path}: no such file")
     if options.replicas is not None and options.replicas < 2:
-        raise UserError(f"--replicas {options.replicas}: multi_gpu_model needs two at least")
+        raise UserError(f"--replicas {options.replicas}: multi_gpu_model needs at least two")
     if options.sandbox != "auto":
         sandbox.choose(options.sandbox)
 

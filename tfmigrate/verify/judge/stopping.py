@@ -27,7 +27,7 @@ def time_limit(seconds: float | None) -> Iterator[None]:
         yield
         return
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
-        raise UserError("--time-limit needs timers of the system, which there are not here; use --timeout for each run")
+        raise UserError("--time-limit needs timers that this system does not have; use --timeout for each run")
 
     def over(number: int, frame: FrameType | None) -> NoReturn:
         raise OutOfTime(f"the time limit of {seconds:g} seconds")

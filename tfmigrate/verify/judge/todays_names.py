@@ -35,5 +35,5 @@ def run_again(lab: Lab, reference: Run) -> None:
     if helped:
         lab.remarks.append(
             f"{'; '.join(helped)}: names and arguments of old Keras were rewritten there, by the same rules as in the "
-            "new script. That these rewrites are right, the genuine run shows"
+            "new script. The genuine run shows that these rewrites are right"
         )

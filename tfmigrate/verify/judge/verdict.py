@@ -98,7 +98,7 @@ def _judge(lab: Lab) -> Report:
     own_noise = noise(reference.trace, repeated.trace) if repeated.ok else None
     if own_noise is None:
         lab.remarks.append(
-            f"the old script's own noise was not measured, so the floor stands for it: {repeated.message}"
+            f"the old script's own noise was not measured, so the smallest tolerance is used: {repeated.message}"
         )
     elif own_noise > tolerance(own_noise, len(reference.trace.steps)):
         steady = _cut_where_they_part(lab, reference, (reference.trace, repeated.trace), OTHER_THREADS)
@@ -117,7 +117,7 @@ def _judge(lab: Lab) -> Report:
     start, reference, own_noise, band = held.start, held.reference, held.noise, held.band
     pairs, shared_crashes = _but_for_shared_crashes(lab, held.pairs)
     lost = beside.lost(lab)
-    lab.remarks.extend(f"beside the training, not the same: {what}" for what in lost)
+    lab.remarks.extend(f"outside the training, this differs: {what}" for what in lost)
     apart = [pair for pair in pairs if pair.decides and not pair.equivalent]
     doubt = _doubt(reference, own_noise, band)
     if doubt and not any(pair.divergence and pair.divergence.kind != "unknown" for pair in apart):
@@ -142,7 +142,7 @@ def _with_reservations(
     reason += "".join(f"; {note}" for note in shared_crashes)
     if lost:
         more = f" (and {len(lost) - 1} more, see the notes)" if len(lost) > 1 else ""
-        reason += f"; beside the training, not the same: {lost[0]}{more}"
+        reason += f"; outside the training, this differs: {lost[0]}{more}"
     return reason
 
 
