@@ -160,6 +160,8 @@ def test_optimizers_have_their_defaults_written_out(optimizer: str, keras: str) 
             "TFM110",
         ),
         ("(labels, outputs)", "(tf.one_hot(labels, 3, on_value=0.9), outputs)", "TFM11"),
+        ("mean_squared_error(labels, outputs)", "softmax_cross_entropy(tf.pad(labels, 3), outputs)", "TFM112"),
+        ("(labels, outputs)", "(tf.one_hot(0, depth=labels), outputs)", "TFM112"),
         ("features, 1)", "tf.concat([features, features], 0), 1)", "TFM112"),
         ("estimator.train(input_fn, steps=10)", "print(estimator)\nestimator.train(input_fn, steps=10)", "TFM110"),
         ("estimator.train(input_fn, steps=10)", "for _ in 1, 2:\n    estimator.train(input_fn, max_steps=1)", "TFM110"),
@@ -168,6 +170,59 @@ def test_optimizers_have_their_defaults_written_out(optimizer: str, keras: str) 
 def test_what_is_not_provably_right_is_refused(old: str, new: str, code: str) -> None:
     reads_config = [("    outputs", "    path = config.model_dir\n    outputs")] if "mode, config" in new else []
     assert refusal((old, new), *reads_config).startswith(code)
+
+
+@pytest.mark.parametrize(
+    ("loss", "keras"),
+    [
+        ("tf1.losses.absolute_difference(labels, outputs)", "MeanAbsoluteError()"),
+        ("tf1.losses.huber_loss(labels, outputs)", "Huber()"),
+        ("tf1.losses.sparse_softmax_cross_entropy(labels, outputs)", "SparseCategoricalCrossentropy(from_logits=True)"),
+        ("tf1.losses.softmax_cross_entropy(labels, outputs)", "CategoricalCrossentropy(from_logits=True)"),
+        ("tf1.losses.sigmoid_cross_entropy(labels, outputs)", "BinaryCrossentropy(from_logits=True)"),
+        (
+            "tf1.losses.softmax_cross_entropy(tf.one_hot(labels, 3), outputs)",
+            "SparseCategoricalCrossentropy(from_logits=True)",
+        ),
+        ("tf.reduce_mean(tf.square(labels - outputs))", "MeanSquaredError()"),
+        ("tf.reduce_mean(tf.square(outputs - labels))", "MeanSquaredError()"),
+        ("tf.reduce_mean(tf.squared_difference(labels, outputs))", "MeanSquaredError()"),
+    ],
+)
+def test_a_loss_is_that_of_keras(loss: str, keras: str) -> None:
+    after = migrated(("tf1.losses.mean_squared_error(labels, outputs)", loss)).after
+    assert f"        loss=tf.keras.losses.{keras},\n" in after
+
+
+@pytest.mark.parametrize(
+    ("layer", "keras"),
+    [
+        ("dense(features, 1, tf.nn.relu, False)", 'Dense(1, activation="relu", use_bias=False)'),
+        ("conv1d(features, 4, 3, 2)", "Conv1D(4, 3, strides=2)"),
+        ("conv2d(features, 4, 3, 2)", "Conv2D(4, 3, strides=2)"),
+        ("max_pooling1d(features, 2, 1, 'same')", "MaxPooling1D(2, 1, padding='same')"),
+        ("max_pooling2d(features, 2, 1, 'same')", "MaxPooling2D(2, 1, padding='same')"),
+        ("average_pooling2d(features, 2, 1, 'same')", "AveragePooling2D(2, 1, padding='same')"),
+        ("flatten(features, 'flat')", "Flatten(name='flat')"),
+        ("dropout(features, 0.5, None, 1, mode == tf.estimator.ModeKeys.TRAIN)", "Dropout(0.5, seed=1)"),
+    ],
+)
+def test_arguments_without_names_get_those_of_keras(layer: str, keras: str) -> None:
+    after = migrated(("    outputs", f"    features = tf1.layers.{layer}\n    outputs")).after
+    assert f"    features = tf.keras.layers.{keras}(features)\n" in after
+
+
+def test_replicas_are_not_counted_above_the_strategy() -> None:
+    sized = (("input_fn():", "input_fn(size):"), (".batch(8)", ".batch(size)"), ("train(input_fn", "train(data"))
+    imported = ("import tensorflow as tf\n", "from functools import partial\nimport tensorflow as tf\n")
+    line = "data = partial(input_fn, 8)\n"
+    assert "no name before this line" in refusal(*sized, imported, ("strategy = ", line + "strategy = "))
+    run = PROGRAM[PROGRAM.index("strategy = ") :]
+    indented = run.replace("input_fn", "data").rstrip().replace("\n", "\n    ")
+    function = f"def main():\n    {indented}\n\n\n{line}main()\n"
+    assert "no name before this line" in refusal(*sized[:2], imported, (run, function))
+    after = migrated(*sized, imported, ("config = ", line + "config = ")).after
+    assert "data = partial(input_fn, 8 * strategy.num_replicas_in_sync)\n" in after
 
 
 def test_dropout_that_is_never_told_to_train_is_none() -> None:

@@ -118,6 +118,12 @@ UNTOUCHED = {
     + textwrap.indent(BUILT.replace("model", "other"), "    ")
     + FIT.replace("model", "other"),
     "entered for something unknown": MADE + "with strategy.scope():\n    net = make()\n" + BUILT + FIT,
+    "entered for a model that nothing trains": MADE
+    + "with strategy.scope():\n    other = Sequential([Dense(1)])\n"
+    + BUILT
+    + FIT,
+    "entered for a model or a dataset": "def make():\n    if small:\n        return tf.data.Dataset.range(3)\n"
+    "    return Sequential([Dense(1)])\n\n\n" + MADE + "with strategy.scope():\n    made = make()\n" + BUILT + FIT,
     "the default strategy": "strategy = tf.distribute.get_strategy()\n" + BUILT + FIT,
     "on one device": 'strategy = tf.distribute.OneDeviceStrategy("/gpu:0")\n' + BUILT + FIT,
     "under a condition": "if gpus > 1:\n    " + MADE + BUILT + FIT,

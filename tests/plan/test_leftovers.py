@@ -75,6 +75,8 @@ CHOOSER = """
     ("method", "told"),
     [
         ("", 1),
+        ("\n    def save_weights(self, path):\n        self.template.save_weights(path)\n", 0),
+        ("\n    def save(self, path):\n        self.template.save(path)\n", 1),
         (CHOOSER.format(test="'load' in name or 'save' in name"), 0),
         (CHOOSER.format(test="name == 'load_weights'"), 1),
     ],

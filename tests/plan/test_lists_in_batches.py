@@ -43,7 +43,14 @@ def test_a_sequence_returns_them() -> None:
 MAKE = "\n    def make(self, index):\n        return [a, b], [c]\n\n\n"
 
 
-@pytest.mark.parametrize("lines", ["return self.make(index)", "batch = self.make(index)\n        return batch"])
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "return self.make(index)",
+        "batch = self.make(index)\n        return batch",
+        "batch = self.last = self.make(index)\n        return batch",
+    ],
+)
 def test_what_makes_the_batches_of_a_sequence_returns_them(lines: str) -> None:
     text, done = migrated(SEQUENCE.format(lines).rstrip("\n") + "\n" + MAKE + TRAIN_ON, "TFM235")
     assert "    def make(self, index):\n        return (a, b), c\n" in text
@@ -62,6 +69,8 @@ def test_a_subclass_makes_the_batches() -> None:
     [
         "self.make(index)\n        return a, b",  # makes no batch
         "return len(self.make(index)), a",
+        "made = self.make(index)\n        batch = a, b\n        return batch",
+        "first, last = self.make(index)\n        return batch",
         "return self.load(index)",  # of nobody that is known
     ],
 )

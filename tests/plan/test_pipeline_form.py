@@ -71,6 +71,16 @@ def test_a_setting_decides(asked: str, form: str) -> None:
     assert any(finding.code == "TFM002" for finding in file.findings) == (asked != "arrays")
 
 
+@pytest.mark.parametrize(("width", "lines"), [(90, 1), (91, 5)])
+def test_a_long_call_has_an_argument_a_line(width: int, lines: int) -> None:
+    y = "y" * (1 + width - len("train_dataset = shuffled_batches((x, y), len(x), global_batch_size)"))
+    text = f"{HEAD}x, {y} = load()\nparallel.fit(x, {y}, batch_size=64)\n"
+    (file,) = migrate_sources({"train.py": text}, Settings(pipeline="gather"))
+    call = file.after.partition("in_sync\n")[2].partition("model.fit(")[0]
+    assert call.startswith("train_dataset = shuffled_batches(")
+    assert call.count("\n") == lines
+
+
 def test_arrays_in_a_file_are_reported() -> None:
     file = migrated('x, y = HDF5Matrix("x.h5", "x"), HDF5Matrix("x.h5", "y")')
     (message,) = [finding.message for finding in file.findings if finding.code == "TFM002"]

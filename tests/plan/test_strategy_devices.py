@@ -45,8 +45,15 @@ def test_names_are_not(given: str) -> None:
     assert told(given) == []
 
 
-def test_what_another_branch_gives_is_not_told() -> None:
-    assert told("tf.config.list_physical_devices('CPU')\nif some:\n    devices = ['/cpu:0']") == []
+@pytest.mark.parametrize("given", ["tf.config.list_physical_devices('CPU')", "[0, 1]", "2"])
+@pytest.mark.parametrize("other", ["['/cpu:0']", "None", "ask()"])
+def test_what_another_branch_gives_is_not_told(given: str, other: str) -> None:
+    assert told(f"{given}\nif some:\n    devices = {other}") == []
+
+
+@pytest.mark.parametrize("given", ["[]", "[0, '/cpu:0']", "[0, ask()]"])
+def test_a_list_of_more_than_numbers_is_not_told(given: str) -> None:
+    assert told(given) == []
 
 
 @pytest.mark.runs_tensorflow

@@ -93,6 +93,7 @@ def test_a_step_that_the_parallel_model_did_not_run_is_refused(method: str, refu
     ("lines", "refused"),
     [
         ("os.environ['KERAS_BACKEND'] = 'theano'\n", True),
+        ("backend = os.environ['KERAS_BACKEND'] = 'cntk'\n", True),
         ("os.environ.setdefault('KERAS_BACKEND', 'mxnet')\n", True),
         ("os.environ['KERAS_BACKEND'] = 'tensorflow'\n", False),
         ("os.environ['KERAS_BACKEND'] = chosen\n", False),

@@ -174,6 +174,15 @@ def test_lines_that_set_it_already_stay_alone(loop: str) -> None:
     assert after.endswith(loop)
 
 
+def test_a_name_of_another_function_is_not_used() -> None:
+    function = "def parts():" + MODELS.replace("\n", "\n    ") + "return critic, combined\n\n\n"
+    loop = "for x, y in batches:\n    judge.train_on_batch(x, y)\n    whole.train_on_batch(x, y)\n"
+    assert one(f"{function}judge, whole = parts()\n{loop}").after.endswith(
+        "    judge.trainable = True\n    judge.train_on_batch(x, y)\n"
+        "    judge.trainable = False\n    whole.train_on_batch(x, y)\n"
+    )
+
+
 TURNS = """critic.trainable = True
 for x, y in batches:
     critic.train_on_batch(x, y)

@@ -107,7 +107,20 @@ def test_the_words_of_today_compute_what_the_old_ones_did(package: str) -> None:
         assert (metric.name, float(metric.result())) == (old, pytest.approx(was[old], rel=1e-5))
 
 
-@pytest.mark.parametrize(("saved", "said"), [("model.save('whole.h5')", ["warn"]), ("model.save('whole.keras')", [])])
+KEPT = "from keras.callbacks import ModelCheckpoint\nfrom keras.models import load_model\nModelCheckpoint('whole.h5')"
+
+
+@pytest.mark.parametrize(
+    ("saved", "said"),
+    [
+        ("model.save('whole.h5')", ["warn"]),
+        ("model.save('whole.keras')", []),
+        ("model.save(path)", ["warn"]),
+        ("model.save('whole.keras')\nmodel.save('whole.h5')", ["warn"]),
+        (KEPT, ["warn"]),
+        (f"{KEPT}\nload_model('whole.h5')", []),  # which becomes whole.keras
+    ],
+)
 def test_a_loss_that_may_be_a_short_name_is_reported_where_hdf5_keeps_it(saved: str, said: list[str]) -> None:
     text = SCRIPT.format(keras="keras", arguments="loss=chosen") + f"{saved}\n"
     result = migrate(text.replace('LOSS = "logcosh"', 'chosen = "MSE" if simple else "hinge"'))

@@ -119,7 +119,6 @@ class Loss:
     keras: str
     labels: str
     predictions: str
-    logits: bool = False
     parameters: tuple[str, ...] = ("weights",)
     """After the two, in order."""
 
@@ -128,9 +127,9 @@ LOSSES: Mapping[str, Loss] = {
     "mean_squared_error": Loss("MeanSquaredError", "labels", "predictions"),
     "absolute_difference": Loss("MeanAbsoluteError", "labels", "predictions"),
     "huber_loss": Loss("Huber", "labels", "predictions", parameters=("weights", "delta")),
-    "sparse_softmax_cross_entropy": Loss("SparseCategoricalCrossentropy", "labels", "logits", True),
-    "softmax_cross_entropy": Loss("CategoricalCrossentropy", "onehot_labels", "logits", True),
-    "sigmoid_cross_entropy": Loss("BinaryCrossentropy", "multi_class_labels", "logits", True),
+    "sparse_softmax_cross_entropy": Loss("SparseCategoricalCrossentropy", "labels", "logits"),
+    "softmax_cross_entropy": Loss("CategoricalCrossentropy", "onehot_labels", "logits"),
+    "sigmoid_cross_entropy": Loss("BinaryCrossentropy", "multi_class_labels", "logits"),
 }
 KEPT_LOSS_ARGUMENTS: Mapping[str, str] = {"delta": "delta", "label_smoothing": "label_smoothing"}
 IGNORED_LOSS_ARGUMENTS = frozenset({"scope", "loss_collection"})

@@ -246,13 +246,15 @@ def _identity(reader: Reader, node: cst.Call, argument: cst.BaseExpression) -> T
 
 def _of_labels(reader: Reader, node: cst.Call, name: str, subject: Thing) -> Thing | None:
     """An operation on the labels; None where it is not known what it makes of them."""
+    if not isinstance(subject, Labels):
+        return None
     if name in ("cast", "to_int32", "to_int64", "to_float", "reshape", "squeeze", "expand_dims"):
         return subject
-    if name == "one_hot" and isinstance(subject, Labels):
+    if name == "one_hot":
         named = named_arguments(node, ("indices", "depth"))
         if named is not None and set(named) <= {"indices", "depth", "dtype", "name"}:
             return Labels("onehot")
-    if name == "argmax" and isinstance(subject, Labels):
+    if name == "argmax":
         return Labels(f"{_argmax(reader, node)} of {subject.form}")
     return None
 

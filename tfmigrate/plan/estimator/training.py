@@ -75,14 +75,13 @@ def read_loss(reader: Reader, node: cst.Call, name: str) -> Thing:
         reader.needs_plain(arg.value)
         settings.append(Written.of(f"{KEPT_LOSS_ARGUMENTS[key]}=", arg.value))
     labels = reader.read(named[loss.labels].value)
-    return _made_loss(reader, node, loss.keras, loss.logits, labels, named[loss.predictions].value, settings)
+    return _made_loss(reader, node, loss.keras, labels, named[loss.predictions].value, settings)
 
 
 def _made_loss(
     reader: Reader,
     node: cst.Call,
     keras: str,
-    logits: bool,
     labels: Thing,
     predicted: cst.BaseExpression,
     settings: Sequence[Written] = (),
@@ -97,7 +96,7 @@ def _made_loss(
         if keras != "CategoricalCrossentropy" or settings:
             raise reader.refuse(codes.ESTIMATOR_LOSS, node, "one-hot labels are supported with the softmax loss only")
         keras = "SparseCategoricalCrossentropy"
-    inside = Written.joined([*(["from_logits=True"] if logits else []), *settings], ", ")
+    inside = Written.joined([*(["from_logits=True"] if keras.endswith("Crossentropy") else []), *settings], ", ")
     return Loss(Written.of(f"{reader.tf}.keras.losses.{keras}(", inside, ")"))
 
 
@@ -112,14 +111,14 @@ def read_mean(reader: Reader, node: cst.Call, inner: cst.BaseExpression) -> Thin
         if set(named) - {"name"} != {"labels", "logits"}:
             raise reader.refuse(codes.ESTIMATOR_LOSS, inner, "labels and logits are not passed by name")
         labels = reader.read(named["labels"].value)
-        return _made_loss(reader, node, CROSS_ENTROPIES[name], True, labels, named["logits"].value)
+        return _made_loss(reader, node, CROSS_ENTROPIES[name], labels, named["logits"].value)
     if isinstance(inner, cst.Call) and name in SQUARES:
         pair = _pair(inner)
         if pair is not None:
             left, other = pair
             if not isinstance(reader.read(left), Labels):
                 left, other = other, left
-            return _made_loss(reader, node, "MeanSquaredError", False, reader.read(left), other)
+            return _made_loss(reader, node, "MeanSquaredError", reader.read(left), other)
     raise reader.refuse(codes.ESTIMATOR_LOSS, node, "this mean is not a known loss")
 
 

@@ -110,7 +110,7 @@ def _only_predicting(modules: Mapping[Module, Facts]) -> set[ModelObject]:
         for use in known.uses:
             for model in use.models:
                 missing.setdefault(model, set()).add(use.method)
-    predicting = {m for m, methods in missing.items() if methods & _PREDICT and methods <= _PREDICT | _HARMLESS}
+    predicting = {m for m, methods in missing.items() if methods & _PREDICT and not methods - _PREDICT - _HARMLESS}
     for known in modules.values() if predicting else ():
         for call in known.module.calls:
             if is_out_of_sight(known.symbols.get(call.func, "")):

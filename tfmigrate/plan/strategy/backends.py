@@ -32,15 +32,15 @@ def other_backend(drafts: Iterable[Draft]) -> Refusal | None:
     return None
 
 
-def _chosen(node: cst.CSTNode, facts: Facts) -> str | None:
+def _chosen(node: cst.Assign | cst.Call, facts: Facts) -> str | None:
     """`os.environ["KERAS_BACKEND"] = "theano"`, also by setdefault()."""
-    if isinstance(node, cst.Assign) and len(node.targets) == 1:
-        target = node.targets[0].target
-        if isinstance(target, cst.Subscript) and facts.symbols.get(target.value) == "os.environ":
-            index = target.slice[0].slice
-            if isinstance(index, cst.Index) and text_of(index.value) == _VARIABLE:
-                return text_of(node.value)
-    if isinstance(node, cst.Call) and len(node.args) == 2:
+    if isinstance(node, cst.Assign):
+        for place in (target.target for target in node.targets):
+            if isinstance(place, cst.Subscript) and facts.symbols.get(place.value) == "os.environ":
+                index = place.slice[0].slice
+                if isinstance(index, cst.Index) and text_of(index.value) == _VARIABLE:
+                    return text_of(node.value)
+    elif len(node.args) == 2:
         setting = facts.symbols.get(node.func) in ("os.environ.setdefault", "os.putenv")
         if setting and text_of(node.args[0].value) == _VARIABLE:
             return text_of(node.args[1].value)
