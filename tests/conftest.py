@@ -161,8 +161,8 @@ def fake_rewrite(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tfmigrate.rewrite", module)
     monkeypatch.setattr(migrate, "needles", lambda: (b"multi_gpu_model",))
     known = {
-        "TFM001": rules.Rule("TFM001", "wrap", "safe", (), Path("x.md"), "Wrap", "# Wrap\n\nIt wraps.\n\nWhy.\n", ()),
-        "TFM101": rules.Rule("TFM101", "far-away", "refuse", (), Path("y.md"), "Far", "# Far\n\nToo far.\n", ()),
+        "TFM001": rules.Rule("TFM001", "wrap", "safe", (), Path("x.md"), "Wrap", "# Wrap\n\nIt wraps.\n\nWhy.\n", 1),
+        "TFM101": rules.Rule("TFM101", "far-away", "refuse", (), Path("y.md"), "Far", "# Far\n\nToo far.\n", 1),
     }
     monkeypatch.setattr(rules, "by_code", lambda: known)
 

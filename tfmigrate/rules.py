@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -94,7 +94,8 @@ class Rule:
     title: str
     text: str
     """The Markdown without the front matter."""
-    examples: tuple[Example, ...]
+    line: int
+    """Of the file, on which the text begins, from 1."""
     versions: str = ""
     references: tuple[str, ...] = ()
     renames: tuple[Rename, ...] = ()
@@ -109,6 +110,11 @@ class Rule:
     differently."""
     strategy: Strategy = "mirrored"
     """The `--strategy` that its examples are run with."""
+
+    @cached_property
+    def examples(self) -> tuple[Example, ...]:
+        """The programs in the text, which no migration asks for. Raises RuleError."""
+        return _examples(self.path, self.text, self.line)
 
     @property
     def fix(self) -> str:
@@ -191,7 +197,7 @@ def load(path: Path) -> Rule:
         path=path,
         title=body.split("\n", 1)[0][2:].strip(),
         text=body,
-        examples=_examples(path, body, body_line),
+        line=body_line,
         versions=table.get("versions", ""),
         references=tuple(table.get("references", ())),
         renames=tuple(_row(path, Rename, row) for row in table.get("rename", ())),
@@ -215,11 +221,12 @@ def _header(path: Path) -> tuple[dict[str, Any], str, int]:
     front, text = parts(path)
     table = _toml(path, front)
     for key, value in table.items():
+        if key in _KEYS and isinstance(value, _KEYS[key]):
+            continue
         line = 2 + next((n for n, line in enumerate(front.splitlines()) if key in line), 0)
         if key not in _KEYS:
             raise RuleError(f"{path}:{line}: unknown key {key!r}{suggestion(key, _KEYS)}")
-        if not isinstance(value, _KEYS[key]):
-            raise RuleError(f"{path}:{line}: {key} is not a {_KEYS[key].__name__}")
+        raise RuleError(f"{path}:{line}: {key} is not a {_KEYS[key].__name__}")
     for key in _REQUIRED:
         if key not in table:
             raise RuleError(f"{path}:1: the front matter has no {key!r}")
