@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import inspect
 import json
+import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +16,10 @@ import pytest
 
 from tfmigrate.verify.probe import limits
 from tfmigrate.verify.probe.recorder import Call, Recorder
-from tfmigrate.verify.run import trace
+from tfmigrate.verify.run import experiment, trace
+from tfmigrate.verify.run.launch import Launch
+from tfmigrate.verify.run.runtimes import Runtime
+from tfmigrate.verify.run.world import Kind, Limits, World
 
 
 def recorder(folder: Path, **config: Any) -> Recorder:
@@ -22,6 +28,7 @@ def recorder(folder: Path, **config: Any) -> Recorder:
 
 def train(into: Recorder, call: Call, whole: int, epochs: int, left: int | None) -> None:
     """What a Keras does with a training call that was cut as `limits` says."""
+    call.whole = whole
     steps = min(into.limits(whole).get("steps_per_epoch") or whole, whole)
     for epoch in range(epochs):
         call.epoch, call.step = epoch, 0
@@ -29,7 +36,7 @@ def train(into: Recorder, call: Call, whole: int, epochs: int, left: int | None)
             call.step, call.steps, into.taken = call.step + 1, call.steps + 1, into.taken + 1
         if into.is_over(call):
             break
-    into.end_of_budget(call, whole, left)
+    into.end_of_budget(call, left)
 
 
 @pytest.mark.parametrize(
@@ -79,6 +86,78 @@ def test_a_later_training_call_gets_what_is_left(tmp_path: Path) -> None:
     with pytest.raises(SystemExit):
         train(into, Call(1, None, "fit", {"epochs": 1}), 100, 1, into.left)
     assert into.taken == 30
+
+
+@pytest.mark.parametrize(
+    ("limits", "taken", "step", "seconds", "ends"),
+    [
+        ({"patience": 60.0}, 5, 5, 61, True),
+        ({"patience": 60.0}, 5, 5, 59, False),
+        ({"patience": 60.0}, 4, 4, 61, False),  # a few are taken in any case
+        ({"patience": 60.0}, 12, 8, 61, False),  # the validation of an epoch belongs to its last step
+        ({}, 29, 3, 9000, False),
+        ({"exactly": 7}, 7, 3, 0, True),
+        ({"exactly": 7, "patience": 60.0}, 6, 6, 61, False),
+    ],
+)
+def test_slow_steps_end_a_training_call(
+    tmp_path: Path, limits: dict[str, float], taken: int, step: int, seconds: float, ends: bool
+) -> None:
+    into = recorder(tmp_path, budget=30, **limits)
+    into.taken, into.first_step_over = taken, time.time() - seconds
+    call = Call(0, None, "fit", {"epochs": 9})
+    call.whole, call.step, call.steps = 8, step, taken
+    if not ends:
+        into.end_where_slow(call)
+        return
+    with pytest.raises(SystemExit) as leaving:
+        into.end_where_slow(call)
+    assert leaving.value.code == 0
+    assert trace.load(tmp_path / "trace").cut == trace.Cut(0, 9, 8, taken, slow=True)
+
+
+SLOW = """
+import sys
+import time
+import numpy as np
+from {keras}.callbacks import Callback
+from {keras}.layers import Dense
+from {keras}.models import Sequential
+
+
+class Slow(Callback):
+    def on_batch_end(self, batch, logs=None):
+        time.sleep(0.3)
+
+
+model = Sequential([Dense(1, input_shape=(2,))])
+model.compile("sgd", "mse")
+model.fit(np.ones((64, 2)), np.ones(64), batch_size=8, epochs=5, validation_split=0.5, callbacks=[Slow()])
+sys.exit("the script goes on")
+"""
+
+
+@pytest.mark.runs_tensorflow
+@pytest.mark.parametrize(
+    ("kind", "runtime", "keras"),
+    [
+        ("genuine", "genuine keras", "keras"),
+        ("migrated", "keras 3", "tensorflow.keras"),
+        ("migrated", "keras 2", "tensorflow.keras"),
+    ],
+)
+def test_a_slow_script_is_ended(
+    kind: Kind, runtime: str, keras: str, tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch
+) -> None:
+    """Epochs of four steps of 0.3 s, with the whole of one by 1.2 s."""
+    (tmp_path / "train.py").write_text(SLOW.format(keras=keras))
+    world = World(kind, kind, runtime_for(runtime), tmp_path, "train.py", legacy_keras=runtime == "keras 2")
+    for steps, how in {6: Limits(exactly=6), 5: Limits(patience=0.1)}.items():
+        run = experiment.run(world, replace(how, seconds=200), tmp_path / f"run {steps}", launch=launch)
+        assert run.ok, run.message
+        assert len(run.trace.steps) == steps
+        assert run.trace.cut == trace.Cut(0, 5, 4, steps, slow=True)
+        assert [epoch.epoch for epoch in run.trace.epochs] == [0]
 
 
 def test_a_loop_of_train_on_batch_ends_with_the_budget(tmp_path: Path) -> None:

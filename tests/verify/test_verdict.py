@@ -14,6 +14,7 @@ from tfmigrate.verify.judge.plan import VerifyOptions, flavour_of, replicas_writ
 from tfmigrate.verify.judge.report import Report
 from tfmigrate.verify.judge.verdict import verify
 from tfmigrate.verify.run.runtimes import Runtime
+from tfmigrate.verify.run.trace import Cut
 from tfmigrate.verify.run.world import Limits, Run, World
 
 from .laboratory import LEGACY, MODERN, NEW_SCRIPT, OLD, WRONG, Behaviour, Laboratory, broken, usual
@@ -514,6 +515,48 @@ def test_where_two_old_runs_part_after_some_steps_those_before_are_compared(lab:
     wrong = replace(migrated(OLD), learning_rate=1.0)
     lab.behaviour = broken(migrated=wrong, **slower)
     assert lab.verify().verdict == "DIFFERENT"
+
+
+TAKEN = {"genuine": 9, "migrated on Keras 2": 7}
+
+
+class Slow(Laboratory):
+    """Runs are ended amid a training call, each after as many steps as fit into its time."""
+
+    def run(self, world: World, limits: Limits, *given: Any) -> Run:
+        run = super().run(world, limits, *given)
+        taken = limits.exactly or (TAKEN.get(world.role, 8) if limits.patience else len(run.trace.steps))
+        if taken >= len(run.trace.steps):
+            return run
+        steps, (later, *_) = run.trace.steps[:taken], run.trace.steps[taken:]
+        ended = {step.epoch for step in steps} - {later.epoch}
+        trace = replace(
+            run.trace,
+            steps=steps,
+            epochs=tuple(epoch for epoch in run.trace.epochs if epoch.epoch in ended),
+            weights=tuple(w for w in run.trace.weights if w.moment != "final"),
+            cut=Cut(0, 3, None, taken, slow=True),
+        )
+        return replace(run, trace=trace)
+
+
+def test_slow_runs_are_compared_by_the_steps_that_all_took(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab = Slow(tmp_path, monkeypatch)
+    report = lab.verify(depth="default")
+    assert report.verdict == "EQUIVALENT", report.reason
+    assert "over the first 7 steps" in report.reason
+    assert "own runs differ" not in report.reason
+    assert "a step takes long here: the first 7 steps are compared" in report.notes
+    controls = [limits for world, limits, _ in lab.seen if world.role.startswith("control")]
+    assert {(limits.exactly, limits.patience) for limits in controls} == {(7, None)}
+    lab.behaviour = broken(migrated=replace(migrated(OLD), learning_rate=1.0))
+    assert lab.verify(depth="default").verdict == "DIFFERENT"
+
+
+@pytest.mark.parametrize("asked", [{"depth": "thorough"}, {"depth": "default", "budget": 12}])
+def test_who_asks_for_steps_gets_them(lab: Laboratory, asked: dict[str, Any]) -> None:
+    lab.verify(**asked)
+    assert {limits.patience for _, limits, _ in lab.seen} == {None}
 
 
 class Growing(Laboratory):

@@ -107,9 +107,11 @@ def through_first_step(trace: Trace) -> Trace:
 def through_steps(trace: Trace, places: Collection[Place]) -> Trace:
     """The trace as if it had ended after these steps: no epochs with later steps, no final weights."""
     later = {(step.fit, step.epoch) for step in trace.steps if step.place not in places}
+    steps, cut = tuple(step for step in trace.steps if step.place in places), trace.cut
     return replace(
         trace,
-        steps=tuple(step for step in trace.steps if step.place in places),
+        steps=steps,
+        cut=cut and replace(cut, steps=sum(step.fit == cut.fit for step in steps)),
         epochs=tuple(epoch for epoch in trace.epochs if (epoch.fit, epoch.epoch) not in later),
         weights=tuple(w for w in trace.weights if w.moment != "final"),
     )

@@ -11,6 +11,10 @@ BUDGET = 30
 """Training steps of the default depth: a wrong batch size, learning rate or loss shows in the first few; thirty are
 enough for an optimizer's own state to have settled, and take seconds."""
 
+PATIENCE = 60.0
+"""Seconds after a run's first step at the default depth, in which thirty steps are over but for large networks: those
+are judged by fewer."""
+
 
 def budget_of(depth: Depth, asked: int | None = None) -> int | None:
     """Training steps that a run may take; None for as many as the script asks for."""

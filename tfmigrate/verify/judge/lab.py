@@ -28,10 +28,13 @@ Publish = Callable[[Report], None]
 
 @dataclass(frozen=True)
 class Judged:
-    """The steps that are compared, where that is not all of them, and why."""
+    """The steps that are compared, where that is not all of them."""
 
     places: frozenset[Place]
-    why: str
+    why: tuple[str, ...]
+    """Sentences for the report."""
+    parts: bool
+    """Behind them the old script differs from itself."""
 
 
 class Lab:
@@ -79,10 +82,16 @@ class Lab:
         self.aside = why
         self.runs = {role: run for role, run in self.runs.items() if run.world.kind == "genuine"}
 
-    def judge_only(self, places: Iterable[Place], why: str) -> None:
-        """Compares these steps alone, of the runs so far and of all to come. `why`: for the report."""
-        self.judged = Judged(frozenset(places), why)
+    def judge_only(self, places: Iterable[Place], why: str, *, parts: bool) -> None:
+        """Compares these steps alone, of the runs so far and of all to come; see Judged."""
+        before = self.judged.why if self.judged is not None else ()
+        self.judged = Judged(frozenset(places), (*before, why), parts)
         self.runs = {role: self._as_judged(run) for role, run in self.runs.items()}
+
+    def settle_steps(self, places: Sequence[Place], why: str) -> None:
+        """Compares these first steps alone, and takes no more in the runs to come, however fast they are."""
+        self.plan = replace(self.plan, patience=None, exactly=len(places))
+        self.judge_only(places, why, parts=False)
 
     def _as_judged(self, run: Run) -> Run:
         return run if self.judged is None else replace(run, trace=through_steps(run.trace, self.judged.places))
@@ -131,8 +140,10 @@ class Lab:
         return any(run.trace.cut is not None for run in self.over.values() if run.ok)
 
     def covered(self) -> str:
-        """How much of the training the runs did, by the first that trained."""
-        return next((coverage(run.trace) for run in self.over.values() if run.ok), "")
+        """How much of the training the runs did that is compared, by the first that trained."""
+        slow = self.judged is not None and not self.judged.parts
+        runs = [self._as_judged(run) if slow else run for run in self.over.values() if run.ok]
+        return next((coverage(run.trace) for run in runs), "")
 
     def summaries(self, runs: Mapping[str, Run] | None = None) -> tuple[RunSummary, ...]:
         return tuple(
@@ -146,7 +157,7 @@ class Lab:
         for role, run in self.runs.items():
             for note in () if role.startswith(CONTROL) else run.notes:
                 remarks.setdefault(note, f"{role}: {note}")
-        judged = [self.judged.why] if self.judged is not None else []
+        judged = self.judged.why if self.judged is not None else ()
         return (*self.remarks, *judged, *self._sandboxes(), *remarks.values())
 
     def _sandboxes(self) -> list[str]:

@@ -14,7 +14,7 @@ from tfmigrate.errors import UserError
 from tfmigrate.files import regular
 from tfmigrate.files.scan import search
 from tfmigrate.old_keras import LAST_WITH_MULTI_GPU_MODEL
-from tfmigrate.verify.judge.depth import Depth, budget_of
+from tfmigrate.verify.judge.depth import PATIENCE, Depth, budget_of
 from tfmigrate.verify.run import devices, runtimes, sandbox
 from tfmigrate.verify.run.program import program_of
 from tfmigrate.verify.run.runtimes import Runtime
@@ -117,6 +117,9 @@ class Plan:
     notes: tuple[str, ...]
     doubles: bool = False
     """All runs compute in float64."""
+    patience: float | None = None
+    """See Limits, and `exactly` too, which takes its place once the number of steps is settled."""
+    exactly: int | None = None
 
     @property
     def title(self) -> str:
@@ -133,6 +136,8 @@ class Plan:
             steps_per_epoch=o.steps,
             samples=o.subset,
             budget=budget,
+            patience=self.patience,
+            exactly=self.exactly,
             gradient=o.depth != "smoke",  # which judges the loss of the first step, and nothing after it
             sandbox=o.sandbox,
             **{name: value for name, value in asked.items() if value is not None},
@@ -163,7 +168,9 @@ class Plan:
         if options.workers > 1 and 3 in modern:
             del modern[3]
             notes.append(NO_WORKERS)
-        return cls(options, flavour, replicas, genuine, modern, tuple(notes))
+        hurries = options.depth == "default" and options.budget is None
+        patience = PATIENCE if hurries and options.workers == 1 and flavour != "estimator" else None
+        return cls(options, flavour, replicas, genuine, modern, tuple(notes), patience=patience)
 
     def place_of(self, script: Path) -> tuple[Path, str, Path]:
         """(the folder that is copied for the old or the new script, its path there, where its imports begin)."""

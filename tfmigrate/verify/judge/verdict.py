@@ -90,7 +90,9 @@ def _judge(lab: Lab) -> Report:
         return _report(lab, "INCONCLUSIVE", f"--require-genuine: {ALONE}: {why_alone(lab)}")
     if plan.options.depth == "smoke":
         return _smoke(lab, reference)
-    repeated = _run_the_others(lab, reference)
+    _run_the_others(lab, reference)
+    _settle_steps(lab, reference)
+    reference, repeated = lab.runs[reference.world.role], lab.runs[again(reference.world).role]
     todays_names.run_again(lab, reference)
     if why := builds_otherwise(lab, reference):
         lab.set_genuine_aside(why)
@@ -146,8 +148,8 @@ def _with_reservations(
     return reason
 
 
-def _run_the_others(lab: Lab, reference: Run) -> Run:
-    """Runs all that is compared with the reference; returns the old script's second run."""
+def _run_the_others(lab: Lab, reference: Run) -> None:
+    """Runs all that is compared with the reference, the old script's second run among it."""
     restored = [world for world in all_restored(lab.plan) if world.role != reference.world.role]
     shared = []
     if has_remainder(reference.trace):
@@ -156,7 +158,17 @@ def _run_the_others(lab: Lab, reference: Run) -> Run:
     repeat = again(reference.world)
     wanted = (repeat, *shared, *restored, *all_migrated(lab.plan))
     lab.run(*(world for world in wanted if world.role not in lab.runs), start=reference)
-    return lab.runs[repeat.role]
+
+
+def _settle_steps(lab: Lab, reference: Run) -> None:
+    """Where slow runs were ended after a few steps, all are judged by those that each of them took."""
+    traces = [run.trace for run in lab.runs.values() if run.ok]
+    if not any(trace.cut is not None and trace.cut.slow for trace in traces):
+        return
+    common = frozenset.intersection(*(frozenset(step.place for step in trace.steps) for trace in traces))
+    places = [step.place for step in reference.trace.steps if step.place in common]
+    if places:
+        lab.settle_steps(places, f"a step takes long here: the first {len(places)} steps are compared")
 
 
 @dataclass(frozen=True)
@@ -199,7 +211,8 @@ def _cut_where_they_part(lab: Lab, start: Run, same: tuple[Trace, Trace], why: s
     places = steady_steps(*same)
     if not FEWEST_STEPS <= len(places) < len(start.trace.steps):
         return None
-    lab.judge_only(places, f"the first {len(places)} of {len(start.trace.steps)} steps are compared: after them {why}")
+    what = f"the first {len(places)} of {len(start.trace.steps)} steps are compared: after them {why}"
+    lab.judge_only(places, what, parts=True)
     first, second = (through_steps(trace, places) for trace in same)
     return noise(first, second)
 
@@ -459,7 +472,7 @@ def _conclude(
     else:
         steps = f"{len(deciding[0].judged_steps)} steps"
         taken = lab.covered() if lab.was_cut else steps
-        if lab.judged is not None:
+        if lab.judged is not None and lab.judged.parts:
             taken = f"the first {steps}, after which the old script's own runs differ from each other,"
         what = f"over {taken} the training losses{', computed in float64,' if lab.plan.doubles else ''}"
     possible = len(results) + sum(control.possible for control in left_out)

@@ -70,6 +70,7 @@ def training_call(original, name, adapter, recorder):
             data = arguments.get("x", arguments.get("generator"))
         adapter.ensure_built(self, data)
         call = recorder.begin(self, adapter, name, asked)
+        call.whole = whole
         try:
             if recorder.shares_evenly:
                 adapter.with_weights(self, arguments)
@@ -80,7 +81,7 @@ def training_call(original, name, adapter, recorder):
             history = original(self, **by_name(arguments, signature))
         finally:
             recorder.end(call)
-        recorder.end_of_budget(call, whole, left)
+        recorder.end_of_budget(call, left)
         return history
 
     return fit

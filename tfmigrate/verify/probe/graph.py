@@ -85,6 +85,7 @@ class GraphKeras(object):
         )
         if first and entry.leaves is not None and call.index == entry.first_fit:
             recorder.snapshot(entry, call, "after_first_update", self.read(entry.leaves))
+        recorder.end_where_slow(call)
         return outputs
 
     def test_step(self, model, function, inputs):

@@ -20,6 +20,8 @@ KEPT_BATCHES = 32
 """Of so many steps some of the batch's values are kept; of later ones the sketch alone."""
 
 
+FEWEST_STEPS = 5
+"""That a run takes, however slow they are."""
 ONE_OF_SEVERAL = 20
 """So many times the limit of steps one model may take while another that was trained has not reached it."""
 
@@ -57,6 +59,8 @@ class Call(object):
         """That are over."""
         self.cut = False
         """It was ended before what the script asked for."""
+        self.whole = None
+        """Steps of its epochs as written; None where nobody knows."""
 
 
 class Entry(object):
@@ -121,7 +125,12 @@ class Recorder(object):
         self.overhead = 0.0
         self.budget = config.get("budget")
         """Steps that the run takes at most, whatever it trains; None for no limit."""
+        self.patience = config.get("patience")
+        """Seconds after its first step in which it begins others; None for no limit."""
+        self.exactly = config.get("exactly")
+        """Steps after which it is ended amid a training call; None where it is not."""
         self.taken = 0
+        self.first_step_over = None
 
     # -- lines
 
@@ -250,19 +259,35 @@ class Recorder(object):
         call.cut = True
         return True
 
-    def end_of_budget(self, call, whole, left):
-        """Ends the script after a training call that the budget cut. `whole`: steps of its epochs as written; `left`:
-        what was left of the budget when it began."""
+    def end_of_budget(self, call, left):
+        """Ends the script after a training call that the budget cut. `left`: what was left of the budget when it
+        began."""
         if left is None:
             return
+        whole = call.whole
         steps = self.config.get("steps_per_epoch")
         whole_taken = whole is not None and (whole <= left or (steps is not None and steps <= left))
         if call.cut or (not whole_taken and call.step >= left):
             self.cut(call.index, call.asked["epochs"], whole, call.steps)
 
-    def cut(self, index, epochs, steps_per_epoch, steps):
+    def end_where_slow(self, call):
+        """Ends the script amid a training call: where its steps take long, once it has taken a few, or after as many as
+        another run was ended with. Not with the last step of an epoch, behind which its validation belongs."""
+        if self.exactly is not None:
+            over = self.taken >= self.exactly
+        else:
+            over = (
+                self.patience is not None
+                and self.taken >= FEWEST_STEPS
+                and call.step != call.whole
+                and time.time() - self.first_step_over > self.patience
+            )
+        if over:
+            self.cut(call.index, call.asked["epochs"], call.whole, call.steps, True)
+
+    def cut(self, index, epochs, steps_per_epoch, steps, slow=False):
         """Ends the script, which counts as a normal end: what it does with a shortened training is its own matter."""
-        self.write("cut", fit=index, epochs=epochs, steps_per_epoch=steps_per_epoch, steps=steps)
+        self.write("cut", fit=index, epochs=epochs, steps_per_epoch=steps_per_epoch, steps=steps, slow=slow)
         raise SystemExit(0)
 
     def entry(self, model, adapter):
@@ -476,6 +501,7 @@ class Recorder(object):
         )
         call.step += 1
         self.taken += 1
+        self.first_step_over = self.first_step_over or time.time()
         if call.steps:
             self.train_seconds += seconds
             self.train_samples += samples or 0

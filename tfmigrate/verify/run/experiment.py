@@ -217,6 +217,8 @@ def _config(
         "steps_per_epoch": limits.steps_per_epoch,
         "samples": limits.samples,
         "budget": limits.budget,
+        "patience": limits.patience,
+        "exactly": limits.exactly,
         "gradient": limits.gradient,
         "threads": world.threads,
         "aligned": world.aligned,

@@ -242,6 +242,8 @@ class Cut:
     """As the script asks for them."""
     steps: int
     """That this call took."""
+    slow: bool = False
+    """It was ended amid a training call, for the time that its steps took."""
 
 
 Event = Start | Model | Compile | Fit | Step | Epoch | Weights | Predictor | Prediction | Cut | End

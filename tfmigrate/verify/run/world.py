@@ -45,6 +45,10 @@ class Limits:
     """Of each training call's data so many samples an epoch at most, in whole batches."""
     budget: int | None = None
     """Training steps of the whole run: whole epochs while they fit, else the first steps; then the script is ended."""
+    patience: float | None = None
+    """Seconds of training after the first step: a run that takes longer is ended after a few steps."""
+    exactly: int | None = None
+    """Steps after which a run is ended, amid a training call."""
     gradient: bool = True
     """Record the gradient of the first step, for which that is made once more, with plain SGD."""
 
