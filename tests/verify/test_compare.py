@@ -10,14 +10,14 @@ import pytest
 from tfmigrate.verify.judge import align, batches
 from tfmigrate.verify.judge.align import CEILING, noise, pair_steps, relative_difference, tolerance
 from tfmigrate.verify.judge.compare import Comparison, compare, through_epoch
-from tfmigrate.verify.judge.contract import (
+from tfmigrate.verify.judge.contract import Row
+from tfmigrate.verify.judge.differences import (
     BATCH_NORM,
     CLASS_WEIGHTED,
     NARROW_NORMALS,
     OTHER_BATCHES,
     REMAINDER,
     ROUNDED_DATA,
-    Row,
 )
 from tfmigrate.verify.probe.content import fingerprint_of, sketch_of, values_of
 from tfmigrate.verify.run.trace import Step, Trace

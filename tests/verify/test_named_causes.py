@@ -10,7 +10,7 @@ import pytest
 
 from tfmigrate.verify.judge import cause
 from tfmigrate.verify.judge.compare import compare
-from tfmigrate.verify.judge.contract import ROUNDED_DATA
+from tfmigrate.verify.judge.differences import ROUNDED_DATA
 from tfmigrate.verify.run import experiment
 from tfmigrate.verify.run.launch import Launch
 from tfmigrate.verify.run.runtimes import Runtime

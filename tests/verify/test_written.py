@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tfmigrate.verify.judge import contract
+from tfmigrate.verify.judge import differences
 from tfmigrate.verify.judge.written import LAST, VALIDATION, WHOLE, quantities
 from tfmigrate.verify.report import page
 from tfmigrate.verify.run.world import Limits, World
@@ -121,7 +121,7 @@ def test_validation_that_the_systems_make_differ_is_not_judged(lab: Laboratory) 
     assert report.verdict == "EQUIVALENT", report.reason
     assert report.written is not None
     assert [outcome.name for outcome in report.written.outcomes] == [LAST, WHOLE]
-    assert any(contract.BATCH_NORM in note for note in report.notes)
+    assert any(differences.BATCH_NORM in note for note in report.notes)
 
 
 def test_quantities(tmp_path: Path) -> None:

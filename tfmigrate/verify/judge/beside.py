@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from tfmigrate.verify.judge.contract import BATCH_NORM, known_of_validation
+from tfmigrate.verify.judge.differences import BATCH_NORM, known_of_validation
 from tfmigrate.verify.judge.lab import Lab
 from tfmigrate.verify.judge.plan import SHARED
 from tfmigrate.verify.run.program import program_of

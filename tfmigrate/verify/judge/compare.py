@@ -7,9 +7,10 @@ import math
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from tfmigrate.verify.judge import contract
+from tfmigrate.verify.judge import contract, differences
 from tfmigrate.verify.judge.align import EpochPair, PredictionPair, StepPair, pair_epochs, pair_predictions, pair_steps
-from tfmigrate.verify.judge.contract import Facts, KnownDifference, Row
+from tfmigrate.verify.judge.contract import Facts, Row
+from tfmigrate.verify.judge.differences import KnownDifference
 from tfmigrate.verify.run.trace import Place, Trace
 
 
@@ -51,7 +52,7 @@ class Comparison:
         losses are different means; else those before a remainder batch lets the two systems part."""
         if self.shared:
             return tuple(pair for pair in self.steps if not pair.uneven)
-        if not any(difference.name == contract.REMAINDER for difference in self.known):
+        if not any(difference.name == differences.REMAINDER for difference in self.known):
             return self.steps
         first = next((i for i, pair in enumerate(self.steps) if pair.uneven), None)
         return self.steps[:first]
@@ -80,7 +81,7 @@ def compare(old: Trace, new: Trace, band: float) -> Comparison:
     """Compare two runs of one script; `band` is the tolerance on relative differences of losses, or of predictions (see
     `align`)."""
     steps, epochs = pair_steps(old, new), pair_epochs(old, new)
-    known = contract.known_differences(old, new, steps, epochs, band)
+    known = differences.known_differences(old, new, steps, epochs, band)
     facts = Facts(old, new, steps, epochs, band, known)
     rows = contract.rows(facts)
     return Comparison(steps, epochs, rows, known, contract.not_compared(facts, rows), band, pair_predictions(old, new))

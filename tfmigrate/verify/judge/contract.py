@@ -1,4 +1,4 @@
-"""What both runs must have in common besides their losses, line by line, and the known differences of the systems."""
+"""What both runs must have in common besides their losses, line by line."""
 
 from __future__ import annotations
 
@@ -10,33 +10,24 @@ from typing import Any
 
 from tfmigrate.verify.judge import batches, initializers, weights
 from tfmigrate.verify.judge.align import EpochPair, StepPair, relative_difference, same_inputs, steps_of_both
+from tfmigrate.verify.judge.differences import (
+    BATCH_NORM,
+    CLASS_WEIGHTED,
+    LAST_BATCH,
+    OTHER_BATCHES,
+    REMAINDER,
+    REMAINDER_LIMIT,
+    WEIGHTS_BAND,
+    KnownDifference,
+    narrower,
+    remainder_allowance,
+    validation_difference,
+)
 from tfmigrate.verify.judge.optimizers import ROUNDING, describe, pair_compiles, same_optimizer
-from tfmigrate.verify.run.trace import Fit, Model, Step, Trace, minor
+from tfmigrate.verify.run.trace import Fit, Model, Step, Trace
 
-WEIGHTS_BAND = 100.0
-"""Weights are judged at this many times the loss tolerance: near a minimum the loss moves with the square of the
-weights, so weights a thousandth apart have losses about a millionth apart."""
-
-REMAINDER_LIMIT = 0.1
-"""A remainder batch was seen to move losses by 1e-6 to 3.7e-2; more than this is not put down to it."""
-
-REMAINDER_VALIDATION = 10.0
-"""So many times the drift of the training loss, and 1e-3 at least (the drift may not show before the run ends), is put
-down to remainder batches in the validation loss, which sees every weight at once."""
-
-UPDATES_SLACK = 1.5
-"""Each of the updates sees another part of the batch."""
-
-ROUNDED_DATA = "data rounded by another library"
 WEIGHED_BAND = 1e-5
 """Weights are float32 in every Keras, and means of them are taken here."""
-
-BATCH_NORM = "batch norm statistics"
-NARROW_NORMALS = "normal distributions cut off"
-REMAINDER = "remainder batch"
-LAST_BATCH = "validation of the last batch alone"
-CLASS_WEIGHTED = "validation weighted by class"
-OTHER_BATCHES = "validation on other batches of an iterator"
 
 
 @dataclass(frozen=True)
@@ -53,15 +44,6 @@ class Row:
     @property
     def broken(self) -> bool:
         return not self.same and self.known is None
-
-
-@dataclass(frozen=True)
-class KnownDifference:
-    """A difference of the two systems themselves; `what` says what `size` measures."""
-
-    name: str
-    what: str
-    size: float
 
 
 @dataclass(frozen=True)
@@ -111,204 +93,6 @@ def not_compared(facts: Facts, contract: Iterable[Row]) -> tuple[str, ...]:
     present = [row.what for row in contract]
     needed = NEEDED_OF_PREDICTIONS if facts.old.predictions else NEEDED
     return tuple(what for what, start in needed.items() if not any(name.startswith(start) for name in present))
-
-
-# Known differences of the two systems
-
-
-def known_differences(
-    old: Trace, new: Trace, steps: tuple[StepPair, ...], epochs: tuple[EpochPair, ...], band: float
-) -> tuple[KnownDifference, ...]:
-    remainder = _remainder(old, new, steps, epochs, band)
-    allowed = max(band, _remainder_allowance(remainder)) if remainder else band
-    differences = (
-        _rounded_data(old, new),
-        remainder,
-        _narrow_normals(old, new),
-        _moving_statistics(old, new, band),
-        *_of_old_validation(old, epochs, allowed),
-        _other_batches(old, epochs, allowed),
-    )
-    return tuple(difference for difference in differences if difference is not None)
-
-
-def _rounded_data(old: Trace, new: Trace) -> KnownDifference | None:
-    size, count = batches.largest_rounding(old, new)
-    if not count:
-        return None
-    versions = [trace.start.numpy for trace in (old, new) if trace.start and trace.start.numpy]
-    numpys = f" (NumPy {versions[0]} and {versions[1]})" if len(set(versions)) == 2 else ""
-    what = (
-        f"{count} of {len(old.steps)} batches are not the same to the last bit, as two versions of a library round "
-        f"differently{numpys}; all their values agree within {batches.ROUNDED:.0e}. Largest difference of a value, "
-        "relative to the largest in its column or array"
-    )
-    return KnownDifference(ROUNDED_DATA, what, size)
-
-
-def _remainder(
-    old: Trace, new: Trace, steps: tuple[StepPair, ...], epochs: tuple[EpochPair, ...], band: float
-) -> KnownDifference | None:
-    """Where the old run could not be made to share its batches evenly."""
-    first = next((i for i, pair in enumerate(steps) if pair.uneven and not pair.shared), None)
-    if first is None:
-        return None
-    size = max(pair.difference for pair in steps[first:])
-    ended = [
-        difference.relative
-        for model in old.models
-        for difference in weights.differences(old, new, model.index, "final") or ()
-        if difference.trainable
-    ]
-    unseen = max(size, _validation_difference(epochs) or 0.0) <= band and max(ended, default=0.0) <= WEIGHTS_BAND * band
-    if size > REMAINDER_LIMIT or unseen:
-        return None
-    where = steps[first]
-    what = (
-        f"the batch at epoch {where.epoch}, step {where.step} does not divide by the replicas: multi_gpu_model takes "
-        "the mean over its samples, MirroredStrategy the mean of the replicas' means. "
-        "Relative loss difference from there on"
-    )
-    return KnownDifference(REMAINDER, what, size)
-
-
-def _remainder_allowance(remainder: KnownDifference) -> float:
-    """The relative difference of validation losses that is put down to remainder batches."""
-    return min(REMAINDER_LIMIT, max(1e-3, REMAINDER_VALIDATION * remainder.size))
-
-
-CUT_OFF = 0.8796
-"""Spread of a normal distribution that is cut off at two standard deviations, in these (.87962566103423978 in
-keras/initializers.py of 2.2.0, which divides by it)."""
-
-
-def narrower(old: Trace) -> float:
-    """How much of today's spread he_normal and its like had: standalone Keras before 2.2 (read in 2.1.6) cut them off
-    and did not widen them for it."""
-    start = old.start
-    return CUT_OFF if start is not None and start.flavour == "keras" and minor(start.keras) < (2, 2) else 1.0
-
-
-def _narrow_normals(old: Trace, new: Trace) -> KnownDifference | None:
-    names = [
-        name
-        for before, after in zip(old.models, new.models)
-        for name, _, _ in weights.drawn_otherwise(before, after)
-        if name not in {other for other, _, _ in weights.drawn_otherwise(before, after, narrower(old))}
-    ]
-    if not names:
-        return None
-    what = (
-        f"{len(names)} weights begin with a spread 1.14 times as wide, {names[0]} for one: before 2.2 Keras cut "
-        "he_normal, glorot_normal and lecun_normal off at two standard deviations and did not widen them for it. Only "
-        "what a model begins with differs by that. Relative difference of the spread"
-    )
-    return KnownDifference(NARROW_NORMALS, what, 1 / CUT_OFF - 1)
-
-
-def _moving_statistics(old: Trace, new: Trace, band: float) -> KnownDifference | None:
-    apart = [
-        (difference.absolute, difference.name)
-        for model in old.models
-        for statistics in [weights.statistics(old, model.index)]
-        for i, difference in enumerate(weights.differences(old, new, model.index, "final") or ())
-        if i in statistics and difference.relative > WEIGHTS_BAND * band
-    ]
-    if not apart or any(not updates_explain(old, new, model) for model in old.models):
-        return None
-    size, name = max(apart)
-    what = (
-        f"{len(apart)} non-trainable weights ended with other values, most of all {name}: multi_gpu_model updated "
-        "moving averages more than once a step, MirroredStrategy updates them once. "
-        f"{CORRECTED if starts_at_the_batch(old) and not starts_at_the_batch(new) else ''}"
-        "Training does not read them, validation does. Largest absolute difference"
-    )
-    return KnownDifference(BATCH_NORM, what, size)
-
-
-CORRECTED = (
-    "Keras before 2.3 also corrected them for beginning at zero: its first step set them to the statistics of the "
-    "batch, where one step now moves them 1 - momentum of the way. "
-)
-
-
-def starts_at_the_batch(trace: Trace) -> bool:
-    """Whether the first update sets a moving average to what it is an average of: standalone Keras before 2.3, whose
-    K.moving_average_update asks for zero_debias (read in 2.1.6 and 2.2.4; 2.3.1 and tf.keras of 1.15 do without)."""
-    start = trace.start
-    return start is not None and start.flavour == "keras" and minor(start.keras) < (2, 3)
-
-
-def updates_explain(old: Trace, new: Trace, model: Model) -> bool:
-    """Whether the several updates of moving averages that multi_gpu_model makes in a step (one a replica, and one more
-    in old versions) explain how far the first step moves them: with momentum m, k updates move them
-    1 + m + ... + m^(k - 1) times as far as one, between once and k times. Where the first update sets them to the
-    batch's own statistics, it moves them 1 / (1 - m) times as far, whatever m is: only too short a way is wrong then.
-    """
-    ratio = weights.statistics_ratio(old, new, model.index)
-    if ratio is None:
-        return True
-    most = math.inf if starts_at_the_batch(old) and not starts_at_the_batch(new) else model.replicas + 1
-    return 1 / UPDATES_SLACK <= ratio <= UPDATES_SLACK * most
-
-
-def _logs_last_batch_only(old: Trace) -> bool:
-    if old.start is None or old.start.flavour != "keras" or not old.start.keras.startswith("2.3"):
-        return False
-    return any(fit.call == "fit_generator" or fit.source in ("sequence", "generator") for fit in old.fits)
-
-
-def _weighs_validation(old: Trace) -> bool:
-    if old.start is None or not any(fit.class_weight for fit in old.fits):
-        return False
-    standalone = old.start.flavour == "keras"
-    version = old.start.keras if standalone else old.start.tensorflow
-    return minor(version) < ((2, 4) if standalone else (2, 2))
-
-
-def _of_old_validation(old: Trace, epochs: tuple[EpochPair, ...], band: float) -> Iterator[KnownDifference]:
-    """What the old Keras logs otherwise as its validation loss."""
-    size = _validation_difference(epochs)
-    if size is None or size <= band:
-        return
-    if _logs_last_batch_only(old):
-        what = (
-            "Keras 2.3 logs the loss of the last validation batch, not their mean, where it trains on a generator. "
-            "Relative difference"
-        )
-        yield KnownDifference(LAST_BATCH, what, size)
-    if _weighs_validation(old):
-        what = (
-            "Keras before 2.4, and tf.keras before 2.2, weigh the loss of a validation_split by class_weight, later "
-            "ones only that of training. Relative difference"
-        )
-        yield KnownDifference(CLASS_WEIGHTED, what, size)
-
-
-def _other_batches(old: Trace, epochs: tuple[EpochPair, ...], band: float) -> KnownDifference | None:
-    """Where the first validation agrees, and later ones read on in an iterator from where reading ahead ended."""
-    on_iterator = any(fit.source == "generator" and fit.validation_samples for fit in old.fits)
-    on_iterator = on_iterator and all(fit.validation_content is None for fit in old.fits)
-    size, first = _validation_difference(epochs), _validation_difference(epochs[:1])
-    if not on_iterator or size is None or first is None or size <= band or first > band:
-        return None
-    what = (
-        "the first validation agrees; later ones take other batches of the iterator, because each system reads ahead "
-        "and starts anew in its own way. Relative difference"
-    )
-    return KnownDifference(OTHER_BATCHES, what, size)
-
-
-def known_of_validation(old: Trace) -> str | None:
-    """The known difference, if one, for which this old run's validation losses cannot be compared with new ones."""
-    if _logs_last_batch_only(old):
-        return LAST_BATCH
-    if _weighs_validation(old):
-        return CLASS_WEIGHTED
-    # What is assigned and not trained is batch norm's, near enough always.
-    if any(weights.statistics(old, model.index) for model in old.models):
-        return BATCH_NORM
-    return None
 
 
 def asked(old: Trace, new: Trace) -> tuple[Row, ...]:
@@ -572,7 +356,7 @@ def _optimizers(facts: Facts) -> Iterator[Row]:
 def _validation(facts: Facts) -> Iterator[Row]:
     logged = [e for e in facts.epochs if e.old_validation is not None or e.new_validation is not None]
     if logged:
-        difference = _validation_difference(facts.epochs)
+        difference = validation_difference(facts.epochs)
         same = difference is not None and difference <= facts.band
         known = None if same or difference is None else _excuse(facts, difference)
         yield Row("validation loss", logged[-1].old_validation, logged[-1].new_validation, same, known)
@@ -581,21 +365,9 @@ def _validation(facts: Facts) -> Iterator[Row]:
 def _excuse(facts: Facts, difference: float) -> str | None:
     """The known difference that explains validation losses so far apart."""
     remainder = next((known for known in facts.known if known.name == REMAINDER), None)
-    if remainder is not None and difference <= _remainder_allowance(remainder):
+    if remainder is not None and difference <= remainder_allowance(remainder):
         return REMAINDER
     return _first_known(facts, BATCH_NORM, LAST_BATCH, CLASS_WEIGHTED, OTHER_BATCHES)
-
-
-def _validation_difference(epochs: tuple[EpochPair, ...]) -> float | None:
-    """Largest relative difference of the validation losses, over 1% of the old run's largest loss at least, as those of
-    training are: what rounding does to a loss that has become small is no smaller for it. None when a run logged one
-    where the other did not."""
-    logged = [(e.old_validation, e.new_validation) for e in epochs]
-    pairs = [(x, y) for x, y in logged if x is not None or y is not None]
-    largest = (abs(x) for e in epochs for x in (e.old, e.old_validation) if x is not None and math.isfinite(x))
-    scale = 0.01 * max(largest, default=0.0)
-    both = [relative_difference(x, y, scale) for x, y in pairs if x is not None and y is not None]
-    return max(both) if both and len(both) == len(pairs) else None
 
 
 def _first_known(facts: Facts, *names: str) -> str | None:

@@ -10,7 +10,8 @@ from dataclasses import replace
 from tfmigrate.verify.judge import batches
 from tfmigrate.verify.judge.align import noise, pair_steps, relative_difference, steps_of_both
 from tfmigrate.verify.judge.compare import Comparison, compare
-from tfmigrate.verify.judge.contract import NEEDED, REMAINDER, KnownDifference, Row
+from tfmigrate.verify.judge.contract import NEEDED, Row
+from tfmigrate.verify.judge.differences import REMAINDER, KnownDifference
 from tfmigrate.verify.judge.lab import Lab, restored_run
 from tfmigrate.verify.judge.optimizers import WRITTEN_ANEW, describe, formula, optimizer_name, pair_compiles
 from tfmigrate.verify.judge.pairs import outcome, paired

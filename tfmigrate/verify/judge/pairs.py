@@ -5,7 +5,7 @@ from __future__ import annotations
 from tfmigrate.verify.judge import cause, crash, script_line
 from tfmigrate.verify.judge.causes.evidence import Divergence
 from tfmigrate.verify.judge.compare import Comparison, compare
-from tfmigrate.verify.judge.contract import CLASS_WEIGHTED, LAST_BATCH
+from tfmigrate.verify.judge.differences import CLASS_WEIGHTED, LAST_BATCH
 from tfmigrate.verify.judge.report import Pair
 from tfmigrate.verify.run.world import Run
 

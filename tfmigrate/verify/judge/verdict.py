@@ -11,7 +11,7 @@ from tfmigrate.verify.judge import adjustments, beside, crash, todays_names, tri
 from tfmigrate.verify.judge.align import noise, steady_steps, tolerance
 from tfmigrate.verify.judge.causes.evidence import UNNAMED
 from tfmigrate.verify.judge.compare import through_first_step, through_steps
-from tfmigrate.verify.judge.contract import BATCH_NORM
+from tfmigrate.verify.judge.differences import BATCH_NORM
 from tfmigrate.verify.judge.known import (
     DATA,
     DRIFTING,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tfmigrate.verify.judge.causes.evidence import models_on_whole_batches
-from tfmigrate.verify.judge.contract import KnownDifference
+from tfmigrate.verify.judge.differences import KnownDifference
 from tfmigrate.verify.judge.known import but_for_drift
 from tfmigrate.verify.judge.lab import Lab
 from tfmigrate.verify.judge.pairs import paired

@@ -15,6 +15,7 @@ from functools import partial
 
 from tfmigrate.verify.judge import cause, contract
 from tfmigrate.verify.judge.compare import Comparison
+from tfmigrate.verify.judge.differences import known_of_validation
 from tfmigrate.verify.judge.equivalence import ALPHA, FEWEST, Look, Outcome, look, margins, overall, plan
 from tfmigrate.verify.judge.lab import (
     Lab,
@@ -100,7 +101,7 @@ def _judge(lab: Lab, pairs: int) -> Report:
         return _report(lab, "INCONCLUSIVE", f"under one of the seeds the old script could not be run. {lost.message}")
     each = [quantities(run.trace) for run in olds]
     old = {name: [values[name] for values in each] for name in each[0] if all(name in values for values in each)}
-    excuse = contract.known_of_validation(first.trace)
+    excuse = known_of_validation(first.trace)
     if excuse is not None and any(name.startswith(VALIDATION) for name in old):
         old = {name: values for name, values in old.items() if not name.startswith(VALIDATION)}
         lab.remarks.append(f"validation losses are not judged: {excuse}, a known difference of the two systems")

@@ -15,7 +15,7 @@ from tfmigrate.verify.judge.causes.evidence import (
     models_on_whole_batches,
     of_first_loss,
 )
-from tfmigrate.verify.judge.contract import BATCH_NORM, narrower, updates_explain
+from tfmigrate.verify.judge.differences import BATCH_NORM, narrower, updates_explain
 from tfmigrate.verify.judge.optimizers import number
 from tfmigrate.verify.run.trace import Model, Start, minor
 
