@@ -286,7 +286,7 @@ def test_a_first_batch_that_does_not_divide_is_named(tmp_path: Path) -> None:
     )
     found = crash.of_crash(old, Trace(tmp_path), compare(old, Trace(tmp_path), 1e-5), error)
     assert found.kind == "crash"
-    assert "a first batch that does not divide by the replicas" in found.cause
+    assert "does not divide by the replicas: choose a batch size that does" in found.cause
 
 
 def test_an_epoch_to_each_training_call_is_told(tmp_path: Path) -> None:
