@@ -718,3 +718,22 @@ def test_an_attribute_that_is_set_below_the_model_is_not_known_above_it() -> Non
         model.fit(data)
     """
     assert [finding.code for finding in one(code).findings if finding.action == "refuse"] == ["TFM103"]
+
+
+@pytest.mark.parametrize("leaves", ["return None", "raise ValueError(gpus)"])
+def test_what_a_guard_that_left_the_function_has_decided_is_not_asked_again(leaves: str) -> None:
+    code = f"""
+    def build(gpus):
+        if gpus <= 1:
+            {leaves}
+        model = net()
+        parallel = multi_gpu_model(model, gpus=gpus)
+        parallel.compile("sgd", "mse")
+        return parallel
+
+
+    build(ask()).fit(data)
+    """
+    after = one(code).after
+    assert f"    if gpus <= 1:\n        {leaves}\n    strategy = tf.distribute.MirroredStrategy(devices=" in after
+    assert "get_strategy" not in after
