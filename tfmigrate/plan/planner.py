@@ -18,8 +18,8 @@ from tfmigrate.plan.keras.own_optimizers import plan_own_optimizers
 from tfmigrate.plan.keras.sessions import session_lines
 from tfmigrate.plan.keras.toggles import plan_toggles
 from tfmigrate.plan.names.context import Migration
-from tfmigrate.plan.names.moved import moved_modules
-from tfmigrate.plan.names.program_imports import leave_imports_in_use, plan_imports
+from tfmigrate.plan.names.moved import has_uses, moved_modules, run_with
+from tfmigrate.plan.names.program_imports import imports_only, plan_imports
 from tfmigrate.plan.names.shared_helpers import share_helpers
 from tfmigrate.plan.names.tables import Tables
 from tfmigrate.plan.on_strategy.arrays import plan_arrays_on_strategy
@@ -345,6 +345,13 @@ def _single_models(placements: Collection[Placement], facts: ProgramFacts) -> fr
     )
 
 
+def _has_strategy(facts: ProgramFacts) -> bool:
+    """Whether a program mentions a strategy of its own."""
+    return any(
+        name.startswith(_OF_STRATEGIES) for known in facts.modules.values() for name in known.symbols.values()
+    )
+
+
 def _plan_interfaces(
     facts: ProgramFacts,
     drafts: Mapping[Module, Draft],
@@ -359,13 +366,18 @@ def _plan_interfaces(
     Returns the modules that leave the old Keras.
     """
     moved = moved_modules(facts, drafts)
-    leaving = leave_imports_in_use(drafts, moved)
-    migration = Migration(facts, drafts, moved, single, raised)
+    idle, staying = imports_only(drafts, moved)
+    moved |= idle | (run_with(idle, facts, drafts) - staying)
+    if not any(map(has_uses, drafts.values())) and not _has_strategy(facts):
+        single = frozenset(facts.models)
+        migration = Migration(facts, drafts, moved, single, raised, spreads=False)
+    else:
+        migration = Migration(facts, drafts, moved, single, raised)
     tables: dict[Module, Tables] = {}
     unread: dict[Module, frozenset[cst.ImportAlias]] = {}
     for draft in drafts.values():
         wanted = frozenset(rule.code for rule in rules if draft.settings.wants(rule.code))
-        if draft.module in moved | leaving:
+        if draft.module in moved:
             exported = {name for module, name in facts.exported if module is draft.module}
             tables[draft.module] = Tables.of(rules, wanted)
             unread[draft.module] = plan_companions(draft, tables[draft.module], migration, exported)

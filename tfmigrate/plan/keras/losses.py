@@ -48,6 +48,8 @@ from tfmigrate.walk import calls_in, children, walk
 
 
 def check(context: Context) -> Iterator[CallChange]:
+    if not context.migration.spreads:
+        return
     yield from batch_losses(context.spread, context.modules, context.single, context.scopes, context.tf)
     yield from hidden_losses(context.spread)
     yield from loss_layers(context.facts, context.modules, context.single)

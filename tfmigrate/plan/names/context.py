@@ -32,6 +32,8 @@ class Migration:
     """Models that no strategy has to do with."""
     raised: Mapping[cst.Call, Unit] = field(default_factory=dict)
     """The sessions whose settings shall stand further up: see late_devices.Raised."""
+    spreads: bool = True
+    """Whether anything may run on several replicas; False in a program that only imports multi_gpu_model."""
     _known: dict[Callable[..., Any], Any] = field(default_factory=dict)
 
     def scopes_of(self, module: Module) -> Scopes:
@@ -91,4 +93,6 @@ class Context:
     def spread(self) -> Facts:
         """The module without its uses of models that no strategy has to do with."""
         facts = self.draft.facts
+        if not self.migration.spreads:
+            return replace(facts, uses=[])
         return replace(facts, uses=[use for use in facts.uses if not options(use.receiver) <= self.single])

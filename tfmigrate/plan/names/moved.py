@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
@@ -11,22 +11,26 @@ from tfmigrate.understand.program import Module
 
 
 def moved_modules(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> set[Module]:
-    """The modules with an edit, what they import, and what imports them.
+    """The modules with an edit, and those that run with them.
 
-    A module whose own uses are all refused stays where it is; where TFM001 is not asked for, those that wrap leave it
-    too.
+    Where TFM001 is not asked for, those that wrap leave the old Keras too.
     """
-    modules: set[Module] = set()
-    fresh = {
+    changed = {
         module
         for module, draft in drafts.items()
         if draft.edits or (draft.facts.wraps and not draft.settings.wants(codes.MULTI_GPU_MODEL))
     }
+    return changed | run_with(changed, facts, drafts)
+
+
+def run_with(modules: Set[Module], facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> set[Module]:
+    """What these modules import and what imports them, and so on: all but modules whose own uses are refused."""
+    seen, fresh = set(modules), set(modules)
     while fresh:
-        modules |= fresh
         linked = {pair for pair in facts.imports if fresh.intersection(pair)}
-        fresh = {module for pair in linked for module in pair if not has_uses(drafts[module])} - modules
-    return modules
+        fresh = {module for pair in linked for module in pair if not has_uses(drafts[module])} - seen
+        seen |= fresh
+    return seen - modules
 
 
 def has_uses(draft: Draft) -> bool:

@@ -47,11 +47,12 @@ def _imports_of(drafts: Mapping[Module, Draft], planned: Iterable[Module]) -> tu
     return imports, names_taken(drafts, {module: imports[module].dropped for module in planned}, links)
 
 
-def leave_imports_in_use(drafts: Mapping[Module, Draft], moved: Set[Module]) -> set[Module]:
-    """The modules, other than `moved`, that import multi_gpu_model and use it nowhere: those whose import can go.
+def imports_only(drafts: Mapping[Module, Draft], moved: Set[Module]) -> tuple[set[Module], set[Module]]:
+    """The modules, other than `moved`, that import multi_gpu_model and use it nowhere: those whose import can go, and
+    those where it stays.
 
-    Where it cannot, because a use is left in a module that takes the name from there, nothing changes in the module,
-    and that is reported.
+    It stays where a use is left in a module that takes the name from there: nothing changes in the module, and that is
+    reported.
     """
     links = Links.of(drafts)
     wrapper = names_of_wrapper(drafts, links)
@@ -68,7 +69,7 @@ def leave_imports_in_use(drafts: Mapping[Module, Draft], moved: Set[Module]) -> 
             if names_in_use:
                 staying.add(module)
                 imports[module].say_staying(statement, names_in_use, unit)
-    return idle - staying
+    return idle - staying, staying
 
 
 def _imports_one_of(wrapper: Set[Name], draft: Draft) -> bool:
