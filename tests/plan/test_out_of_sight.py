@@ -79,3 +79,55 @@ def test_a_model_that_an_unknown_object_holds_is_trained_by_fit() -> None:
         "held = Holder.get({'gpus': 2})\nheld.parallel.fit_generator(batches, epochs=3)\n"
     )
     assert "held.parallel.fit(batches, epochs=3)" in migrate(train, holder=holder).after
+
+
+BUILDER = """from keras.layers import Dense
+from keras.models import Sequential
+from keras.optimizers import Adam
+from keras.utils import multi_gpu_model
+import settings
+
+
+class Net:
+    def __init__(self, optimizer):
+        self.optimizer = optimizer
+
+
+def build({parameters}):
+    {lines}model = Sequential([Dense(1, input_shape=(4,))])
+    parallel = multi_gpu_model(model, gpus=2)
+    parallel.compile({optimizer}, "mse")
+    parallel.compile({optimizer}, "mae")
+    return parallel
+"""
+
+
+@pytest.mark.parametrize(
+    ("parameters", "lines", "optimizer", "missing"),
+    [
+        ("optimizer", "", "optimizer", ["what calls build() was not found"]),
+        ("optimizer='sgd'", "", "optimizer", ["what calls build() was not found"]),
+        ("optimizer=None", "optimizer = optimizer or Adam()\n    ", "optimizer", ["what calls build() was not found"]),
+        ("net", "", "settings.optimizer", ["the definition of settings.optimizer was not found"]),
+        ("net", "net = Net(net)\n    ", "net.optimizer", ["what calls build() was not found"]),
+        ("rate", "optimizer = Adam(lr=rate)\n    ", "optimizer", []),
+        ("rate", "", "Adam(rate)", []),
+        ("rate", "", "'adam'", []),
+        ("rate", "", "settings.make(rate)", []),
+    ],
+)
+def test_an_optimizer_out_of_sight_is_told_once(
+    parameters: str, lines: str, optimizer: str, missing: list[str]
+) -> None:
+    file = migrate(BUILDER.format(parameters=parameters, lines=lines, optimizer=optimizer))
+    told = [finding.message.partition(":")[0] for finding in file.findings if finding.code == "TFM023"]
+    assert told == missing
+
+
+@pytest.mark.parametrize("given", ["'adam'", "Adam(1e-3)"])
+def test_nothing_is_told_where_the_caller_is_among_the_files(given: str) -> None:
+    builder = BUILDER.format(parameters="optimizer", lines="", optimizer="optimizer")
+    caller = f"from nets import build\nfrom keras.optimizers import Adam\n\nbuild({given}).fit(x, y)\n"
+    file = migrate(builder, nets=builder, caller=caller)
+    assert [finding.code for finding in migrate(caller, nets=builder).findings if finding.action != "rewrite"] == []
+    assert [finding.code for finding in file.findings if finding.code == "TFM023"] == ["TFM023"]

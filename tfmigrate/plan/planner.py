@@ -232,6 +232,7 @@ def _migrate(
         cautions.say_trainable_toggles(compiles, drafts, plan_toggles(compiles, trainings, drafts))
         plan_own_optimizers(compiles, drafts)
         cautions.say_compiled_out_of_sight(owner, facts, drafts)
+        cautions.say_optimizers_out_of_sight(owner, drafts)
         say_spread_anew(placement, drafts)
         say_batch_statistics(placement, facts, drafts)
         if placement.over_workers:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import libcst as cst
 
 from tfmigrate.plan import codes
+from tfmigrate.plan.change.calls import passed_as
+from tfmigrate.plan.data.generators import is_out_of_sight
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.strategy.model_group import concerns
 from tfmigrate.plan.strategy.owner import Owner
@@ -16,7 +18,19 @@ from tfmigrate.understand.carrier import names_in
 from tfmigrate.understand.contents import models_of, opaque_sites
 from tfmigrate.understand.lifecycle import INFERENCE, SAVING, ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module, Unit
-from tfmigrate.understand.values import ClassValue, FunctionValue, Literal, ModelObject, Parallel, Site, Value, options
+from tfmigrate.understand.values import (
+    ClassValue,
+    FunctionValue,
+    Literal,
+    ModelObject,
+    Parallel,
+    Parameter,
+    Site,
+    Symbol,
+    Value,
+    options,
+    ordered,
+)
 from tfmigrate.walk import walk
 
 
@@ -153,6 +167,40 @@ def say_compiled_out_of_sight(owner: Owner, facts: ProgramFacts, drafts: Mapping
                 "optimizer inside `with model.distribute_strategy.scope():`",
                 "warn",
             )
+
+
+def say_optimizers_out_of_sight(owner: Owner, drafts: Mapping[Module, Draft]) -> None:
+    """An optimizer that comes from a caller or a module that was not found: whether it is made in the scope is unknown.
+
+    Each source is told of once. A name, "adam", would be right anywhere.
+    """
+    told: set[Value] = set()
+    for use in (use for group in owner.groups for use in group.compiles):
+        draft, argument = drafts[use.site.frame.module], passed_as("optimizer", 0, use.call)
+        value = use.argument(0, "optimizer")
+        for source in ordered(options(value)) if value is not None else ():
+            if source in told or argument is None:
+                continue
+            if isinstance(source, Parameter):
+                missing = f"what calls {_function_of(source)} was not found"
+            elif isinstance(source, Symbol) and is_out_of_sight(source.name):
+                missing = f"the definition of {source.name} was not found"
+            else:
+                continue
+            told.add(source)
+            message = (
+                f"{missing}: if `{draft.module.code(argument.value)}` is an optimizer object, Keras 3 refuses it unless "
+                "it is made inside the scope of the strategy, and Keras 2 takes it; pass tfmigrate its file too, or "
+                "make it in the scope"
+            )
+            draft.say(codes.COMPILED_OUT_OF_SIGHT, argument.value, message, "warn")
+
+
+def _function_of(parameter: Parameter) -> str:
+    function, owner = parameter.frame.function, parameter.frame.owner
+    if owner is not None and isinstance(function, cst.FunctionDef) and function.name.value == "__init__":
+        return f"{owner.node.name.value}()"
+    return f"{function.name.value}()" if isinstance(function, cst.FunctionDef) else "this function"
 
 
 def say_files_of_old_runs(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:
