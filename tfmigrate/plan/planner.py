@@ -348,9 +348,7 @@ def _single_models(placements: Collection[Placement], facts: ProgramFacts) -> fr
 
 def _has_strategy(facts: ProgramFacts) -> bool:
     """Whether a program mentions a strategy of its own."""
-    return any(
-        name.startswith(_OF_STRATEGIES) for known in facts.modules.values() for name in known.symbols.values()
-    )
+    return any(name.startswith(_OF_STRATEGIES) for known in facts.modules.values() for name in known.symbols.values())
 
 
 def _plan_interfaces(

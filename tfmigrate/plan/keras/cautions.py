@@ -188,10 +188,10 @@ def say_optimizers_out_of_sight(owner: Owner, drafts: Mapping[Module, Draft]) ->
             else:
                 continue
             told.add(source)
+            given = draft.module.code(argument.value)
             message = (
-                f"{missing}: if `{draft.module.code(argument.value)}` is an optimizer object, Keras 3 refuses it unless "
-                "it is made inside the scope of the strategy, and Keras 2 takes it; pass tfmigrate its file too, or "
-                "make it in the scope"
+                f"{missing}: if `{given}` is an optimizer object, Keras 3 refuses it unless it is made inside the "
+                "scope of the strategy, and Keras 2 takes it; pass tfmigrate its file too, or make it in the scope"
             )
             draft.say(codes.COMPILED_OUT_OF_SIGHT, argument.value, message, "warn")
 

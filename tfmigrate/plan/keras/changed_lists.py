@@ -1,0 +1,75 @@
+"""`layer.trainable_weights.pop()`: standalone Keras gave its own list away, and changed when somebody changed it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.names.context import Context
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.values import Instance, ModelObject, Parallel
+
+_OF_LAYERS = frozenset({"trainable_weights", "non_trainable_weights"})
+_CHANGING = frozenset({"append", "extend", "insert", "pop", "remove", "clear"})
+
+
+def check(context: Context) -> Iterator[CallChange]:
+    """Where a program of standalone Keras changes such a list in place, and the version it is for obeyed."""
+    facts = context.facts
+    if not any(names.flavour(name) == "keras" for known in context.modules.values() for name in known.symbols.values()):
+        return
+    version = context.settings.written_for("keras")
+    of_layers = _OF_LAYERS if (version or (2, 2)) < (2, 3) else frozenset[str]()
+    of_models = frozenset({"layers"}) if (version or (2, 3)) < (2, 4) else frozenset[str]()
+    for node, changed in _changes(facts):
+        name, receiver = changed.attr.value, facts.module.code(changed.value)
+        if name in of_layers and not _is_something_else(changed, context):
+            message = (
+                f"up to Keras 2.2 this changed which weights are trained; `{receiver}.{name}` is a new list at each "
+                "reading now, and the line does nothing: set `trainable` of the layer, or make the weight with "
+                "add_weight(trainable=...)"
+            )
+            yield CallChange(codes.CHANGED_LISTS, node, message, action="warn")
+        elif name in of_models and _is_model(changed, facts):
+            message = (
+                f"in standalone Keras this changed the list of the model itself; `{receiver}.layers` is a new list at "
+                f"each reading now, and the line does nothing: what `{receiver}.layers[-1]` and the like mean after it "
+                "has shifted"
+            )
+            yield CallChange(codes.CHANGED_LISTS, node, message, action="warn")
+
+
+def _changes(facts: Facts) -> Iterator[tuple[cst.CSTNode, cst.Attribute]]:
+    """The calls, assignments and `del` that change a list in place, each with the list."""
+    for call in facts.module.calls:
+        if isinstance(call.func, cst.Attribute) and call.func.attr.value in _CHANGING:
+            if isinstance(call.func.value, cst.Attribute):
+                yield call, call.func.value
+    for node in facts.module.all_of(cst.AssignTarget, cst.Del):
+        target = node.target
+        if isinstance(target, cst.Subscript) and isinstance(target.value, cst.Attribute):
+            yield target, target.value
+
+
+def _is_something_else(changed: cst.Attribute, context: Context) -> bool:
+    """Whether the list is surely not that of a layer: a model made its own anew then too."""
+    values = context.facts.options(changed.value)
+    moved = context.tables.moves.moved
+    return bool(values) and all(
+        isinstance(value, ModelObject | Parallel)
+        or (isinstance(value, Instance) and not any(names.is_layer(moved(base)) for base in value.cls.outside_bases()))
+        for value in values
+    )
+
+
+def _is_model(changed: cst.Attribute, facts: Facts) -> bool:
+    """Whether the list is surely that of a model which is no Sequential, whose list was a new one."""
+    values = facts.options(changed.value)
+    return bool(values) and all(
+        isinstance(value, ModelObject) and not value.instance and not value.maker.endswith("Sequential")
+        for value in values
+    )
