@@ -50,6 +50,8 @@ BESIDE_KERAS = {
     "an attribute of what is handed in": (
         'def f(options):\n    return options.multi_gpu_model, getattr(options, "multi_gpu_model", None)\n'
     ),
+    "a function called like a copy": "def make_parallel(m, n):\n    return m\n\n\nmake_parallel(model, 2)\n",
+    "what is called like a copy and given no model": "from jobs import make_parallel\n\nmake_parallel([1, 2], 4)\n",
     "a function of another library": "from torch import nn\n\nnn.multi_gpu_model(3, 2)\n",
     "keys, strings and comments": 'flags = {"multi_gpu_model": 1}\nflags["multi_gpu_model"]  # multi_gpu_model\n',
     "a global": (
@@ -79,6 +81,8 @@ def test_in_a_file_that_uses_keras(what: str) -> None:
         ("TFM108", "from parallel import multi_gpu_model\n\nmulti_gpu_model(model, 2)\n"),
         ("TFM108", "import keras\n\nkeras.util.multi_gpu_model(model, 2)\n"),
         ("TFM108", "def multi_gpu_model(m, gpus):\n    return m\n\n\nmulti_gpu_model(model, 2)\n"),
+        ("TFM108", "from lab.models import make_parallel\n\nmake_parallel(model, 2)\n"),
+        ("TFM108", "import lab\n\nlab.to_multi_gpu(model)\n"),
         ("TFM101", 'from tensorflow import keras\n\nspread = getattr(keras.utils, "multi_gpu_model")\n'),
         ("TFM109", 'def f(lib, m):\n    return getattr(lib.utils, "multi_gpu_model")(m, 2)\n'),
         ("TFM109", "def f(lib, m):\n    return lib.utils.multi_gpu_model(m, 2)\n"),

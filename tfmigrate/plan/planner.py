@@ -347,8 +347,11 @@ def _single_models(placements: Collection[Placement], facts: ProgramFacts) -> fr
 
 
 def _has_strategy(facts: ProgramFacts) -> bool:
-    """Whether a program mentions a strategy of its own."""
-    return any(name.startswith(_OF_STRATEGIES) for known in facts.modules.values() for name in known.symbols.values())
+    """Whether a program mentions a strategy of its own, or what may be a copy of multi_gpu_model."""
+    return any(
+        known.copies or any(name.startswith(_OF_STRATEGIES) for name in known.symbols.values())
+        for known in facts.modules.values()
+    )
 
 
 def _plan_interfaces(

@@ -35,7 +35,7 @@ def call_library(state: State, name: str, arguments: Arguments, node: cst.Call) 
         return listed
     if machine.chooses_devices(name, arguments):
         state.chooses_devices(node)
-    if name.rsplit(".", 1)[-1] == "multi_gpu_model" and state.names_keras and any(map(may_be_model, values)):
+    if name.rsplit(".", 1)[-1] in names.OF_COPIES and state.names_keras and any(map(may_be_model, values)):
         state.facts.copies[node] = name
     strategy = names.strategy_class(name)
     if strategy is not None:

@@ -7,6 +7,8 @@ from functools import cache
 from tfmigrate.old_keras import MOVED_MODULES
 
 MULTI_GPU_MODEL = "keras.utils.multi_gpu_model"
+OF_COPIES = frozenset({"multi_gpu_model", "make_parallel", "to_multi_gpu"})
+"""What copies of it are called: its own name, and those of its forerunners."""
 UNDEFINED = "<undefined>.multi_gpu_model"
 """For a name that nothing defines, although it is clear what was meant. No import can have this name."""
 

@@ -30,6 +30,11 @@ def say_other_uses(draft: Draft, facts: ProgramFacts) -> None:
             f"{name} is a function of this project, not Keras's: if it is a copy of Keras's, name it in the setting "
             "`aliases`"
         )
+        if "." in name:
+            message = (
+                f"the definition of {name} was not found: if it is a copy of Keras's multi_gpu_model, pass "
+                "tfmigrate its file too, or name it in the setting `aliases`"
+            )
         if name.partition(".")[0] in ("keras", "tensorflow", "tf_keras"):
             message = f"no version of Keras has {name}: if keras.utils.multi_gpu_model is meant, name that"
         draft.say(codes.LOCAL_COPY, call, message, "refuse")
