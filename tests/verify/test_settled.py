@@ -142,3 +142,54 @@ def test_recurrent_layers_have_the_gates_of_their_keras(
         losses[name] = [step.loss for step in run.trace.steps]
     assert losses["2.2"] == losses["tf 1"] == losses["written"]
     assert losses["2.2"] != losses["2.3"]
+
+
+DOUBLES = """
+import numpy as np
+import tensorflow as tf
+from keras import backend as K
+from keras.layers import LSTM, BatchNormalization, Conv2D, Dense, Embedding, Flatten, Input, Reshape, concatenate
+from keras.models import Model
+from keras.utils import multi_gpu_model
+
+
+def loss(y_true, y_pred):
+    return K.mean(K.square(y_true - y_pred) * tf.cast(tf.shape(y_pred)[1], tf.float32), axis=-1)
+
+
+pictures, words = Input((6, 6, 2)), Input((3,))
+seen = Flatten()(BatchNormalization()(Conv2D(3, 3, activation="relu")(pictures)))
+read = LSTM(3, recurrent_activation="sigmoid")(Embedding(9, 2)(words))
+template = Model([pictures, words], Dense(2)(BatchNormalization()(concatenate([seen, read]))))
+parallel = multi_gpu_model(template, gpus=2)
+parallel.compile("adam", loss, metrics=["mae"])
+random = np.random.RandomState(0)
+inputs = [random.rand(8, 6, 6, 2).astype("float32"), random.randint(9, size=(8, 3))]
+parallel.fit(inputs, random.rand(8, 2).astype("float32"), batch_size=4, epochs=2, verbose=0)
+"""
+
+
+@pytest.mark.runs_tensorflow
+def test_all_is_computed_in_float64(tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch) -> None:
+    """Fused batch norm, a cast of the script's own, float32 data; the steps of Adam agree to the last place."""
+    folder = tmp_path / "program"
+    folder.mkdir()
+    (folder / "train.py").write_text(DOUBLES)
+    world = World("old", "genuine", runtime_for("genuine keras"), folder, "train.py", replicas=2, doubles=True)
+    genuine = experiment.run(world, Limits(seconds=200), tmp_path / "genuine", launch=launch)
+    assert genuine.ok, genuine.message
+    assert genuine.trace.models[0].dtypes == ("float64",)
+    for keras in (3, 2):
+        today = replace(
+            world,
+            kind="restored",
+            runtime=runtime_for(f"keras {keras}"),
+            legacy_keras=keras == 2,
+            old_optimizers=keras == 2,
+            standalone=True,
+        )
+        run = experiment.run(today, Limits(seconds=200), tmp_path / f"keras {keras}", genuine.trace, launch=launch)
+        assert run.ok, run.message
+        assert run.trace.models[0].dtypes == ("float64",)
+        expected = [step.loss for step in genuine.trace.steps]
+        assert [step.loss for step in run.trace.steps] == pytest.approx(expected, rel=2e-7)

@@ -1,5 +1,6 @@
 """Computes in float64, where rounding is so small that it does not grow into anything in a few steps."""
 
+import functools
 import importlib
 
 from . import flavours
@@ -11,12 +12,48 @@ def install(tf, found):
         for namespace in flavour.namespaces:
             namespace.backend.set_floatx("float64")
         if flavour.name == "keras":
-            spare_fused_kernels(tf)
+            backend = importlib.import_module("keras.backend.tensorflow_backend")
+            spare_fused_kernels(tf, backend)
+            keep_doubles(backend)
+    for owner in [tf] + [namespace.backend for flavour in found for namespace in flavour.namespaces]:
+        if hasattr(owner, "cast"):
+            owner.cast = to_doubles(tf, owner.cast)
+    if hasattr(tf, "to_float"):
+        tf.to_float = tf.to_double
 
 
-def spare_fused_kernels(tf):
+def to_doubles(tf, cast):
+    """What the script itself casts to float32, so that it goes with the floats that Keras makes."""
+
+    @functools.wraps(cast)
+    def casting(x, dtype, *args, **kwargs):
+        return cast(x, "float64" if tf.as_dtype(dtype) == tf.float32 else dtype, *args, **kwargs)
+
+    return casting
+
+
+def keep_doubles(backend):
+    """Keras before 2.2 made float32 of what a convolution gets: those of TensorFlow before 1.8 knew nothing else."""
+    for dimensions in (1, 2, 3):
+        name = "_preprocess_conv%dd_input" % dimensions
+        setattr(backend, name, asking_no_type(backend, getattr(backend, name)))
+
+
+def asking_no_type(backend, original):
+    @functools.wraps(original)
+    def prepared(*args, **kwargs):
+        dtype = backend.dtype
+        backend.dtype = lambda x: None
+        try:
+            return original(*args, **kwargs)
+        finally:
+            backend.dtype = dtype
+
+    return prepared
+
+
+def spare_fused_kernels(tf, backend):
     """Standalone Keras normalizes pictures by a kernel that knows float32 alone; tf.keras asks for it where it fits."""
-    backend = importlib.import_module("keras.backend.tensorflow_backend")
 
     def in_training(x, gamma, beta, reduction_axes, epsilon=1e-3):
         last = list(reduction_axes) == list(range(backend.ndim(x)))[:-1]
