@@ -2,7 +2,7 @@ import tensorflow as tf
 
 
 class BatchNorm(tf.keras.layers.BatchNormalization):
-    """Frozen, it still takes the mean and variance of the batch in training, as before TensorFlow 2."""
+    """Uses the mean and variance of the batch in training even when frozen, as before TensorFlow 2."""
 
     def call(self, inputs, training=None, **kwargs):
         if not training or self.trainable:

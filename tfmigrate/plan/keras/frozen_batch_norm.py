@@ -20,8 +20,8 @@ from tfmigrate.understand.values import Literal
 _LAYER = "keras.layers.BatchNormalization"
 _HELPER = "BatchNorm"
 _CHANGED = (
-    "a frozen BatchNormalization took its mean and variance from the batch in training, up to Keras 2.3 and TensorFlow "
-    "1.15; TensorFlow 2 takes the moving ones"
+    "in training, a frozen BatchNormalization used the mean and variance of the batch up to Keras 2.3 and TensorFlow "
+    "1.15, and uses its moving averages since TensorFlow 2"
 )
 
 
@@ -38,7 +38,7 @@ def check(context: Context) -> Iterator[CallChange]:
     name = scopes.fresh(_HELPER, scopes.module)
     code = partial(definition, "frozen_by_batch", {_HELPER: name, "tf": context.tf}, facts.module.tree.default_indent)
     changes = [
-        CallChange(codes.FROZEN_BATCH_NORM, call, f"{_CHANGED}: {name} is the old one", Replace(call.func, name))
+        CallChange(codes.FROZEN_BATCH_NORM, call, f"{_CHANGED}: {name} does as before", Replace(call.func, name))
         for call in made
     ]
     yield from with_function(facts.module, code, made, changes)

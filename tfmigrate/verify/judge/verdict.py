@@ -113,7 +113,7 @@ def _judge(lab: Lab) -> Report:
         return _report(lab, *stopped)
     held = _held(lab, reference, own_noise)
     if any(pair.decides and _kind(pair) in UNNAMED for pair in held.pairs):
-        left = _computed_in_float64(lab, held.start, "old and new differ, and nothing is known to lead to that")
+        left = _computed_in_float64(lab, held.start, "old and new differ without a known cause")
         if left is not None:
             held = _held(lab, lab.runs[held.start.world.role], left)
     start, reference, own_noise, band = held.start, held.reference, held.noise, held.band
