@@ -128,6 +128,23 @@ def test_a_default_is_written_where_another_call_set_something_else() -> None:
     ]
 
 
+def test_no_default_is_written_where_the_other_call_has_another_sequence() -> None:
+    calls = "parallel.fit_generator(train, workers=8)\nparallel.evaluate_generator(held, max_queue_size=2)"
+    after, _ = migrated(calls)
+    assert after.splitlines() == [
+        "train.workers = 8",
+        "model.fit(train)",
+        "held.max_queue_size = 2",
+        "model.evaluate(held)",
+    ]
+
+
+def test_a_default_is_written_where_the_other_call_may_have_the_same() -> None:
+    calls = "parallel.fit_generator(data or train, workers=8)\nparallel.evaluate_generator(train, max_queue_size=2)"
+    after, _ = migrated(calls)
+    assert "train.workers = 1\ntrain.max_queue_size = 2\n" in after
+
+
 @pytest.mark.parametrize(
     "own", ["    max_queue_size = 3\n", "    def __init__(self):\n        self.max_queue_size = 3\n"]
 )

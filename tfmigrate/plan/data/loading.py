@@ -43,12 +43,13 @@ def check(context: Context) -> Iterator[CallChange]:
         data = [named[name].value for name in _DATA if name in named]
         sequences = [node for node in data if _surely_sequence(node, facts)]
         if sequences and isinstance(use.site.unit, cst.SimpleStatementLine):
-            elsewhere = context.migration.once(set_in)
+            others = _set_on_others(use.call, sequences, context)
             # Where nothing else sets an attribute it has its default.
             settings = {
                 name: asked.get(name, default)
                 for name, default in LOADING.items()
-                if (name in asked and not is_default(name, asked[name])) or elsewhere[name] - {use.call}
+                if (name in asked and not is_default(name, asked[name]))
+                or context.migration.once(set_in)[name] - others
             }
             yield _set(use, settings, sequences, facts, scopes)
         elif not sequences and data and _may_be_sequence(data[0], facts):
@@ -59,6 +60,19 @@ def check(context: Context) -> Iterator[CallChange]:
                 f"for it: if the data is a Sequence, set `{listed}` on it"
             )
             yield CallChange(codes.UNSEEN_LOADING, data[0], message, action="warn")
+
+
+def _set_on_others(call: cst.Call, sequences: list[cst.BaseExpression], context: Context) -> set[cst.CSTNode]:
+    """The calls that set nothing on these Sequences before a call: itself, and those that are given others."""
+    ours = {value for node in sequences for value in context.facts.options(node)}
+    others: set[cst.CSTNode] = {call}
+    for facts in context.modules.values():
+        for use in facts.uses:
+            named = named_arguments(use.call, _METHODS[use.method]) if use.method in _METHODS else None
+            given = [facts.options(named[name].value) for name in _DATA if name in named] if named is not None else []
+            if given and all(given) and all(map(ours.isdisjoint, given)):
+                others.add(use.call)
+    return others
 
 
 def _surely_sequence(node: cst.BaseExpression, facts: Facts) -> bool:
