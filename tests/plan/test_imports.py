@@ -168,3 +168,42 @@ def test_a_layer_of_a_private_module_is_read_from_the_module_that_is_imported() 
     after = migrated("from keras import layers\nx = layers.advanced_activations.PReLU()\n").after
     assert "from tensorflow.keras import layers\n" in after
     assert "x = layers.PReLU()\n" in after
+
+
+@pytest.mark.parametrize(
+    "handled",
+    [
+        "except ImportError:\n    pass\n",
+        "except ImportError:\n    from keras.utils.training_utils import multi_gpu_model\n",
+        "except Exception as error:\n    if ask():\n        raise Exception(f'several GPUs need Keras: {error}')\n",
+        "except ImportError:\n    print('old')\nfinally:\n    pass\n",
+    ],
+)
+def test_what_only_tried_to_import_it_goes(handled: str) -> None:
+    imports = f"try:\n    from keras.utils import multi_gpu_model\n{handled}from keras.layers import Dense\n"
+    file = migrated(f"{imports}from keras.models import Sequential\n")
+    assert file.after.startswith(
+        "import tensorflow as tf\nfrom tensorflow.keras.layers import Dense\n"
+        "from tensorflow.keras.models import Sequential\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("tried", "handled"),
+    [
+        ("    found = True\n", "except ImportError:\n    found = False\n"),
+        ("    if ask():\n        found = True\n", "except ImportError:\n    found = False\n"),
+        ("    from keras.layers import Dense\n", "except ImportError:\n    Dense = None\n"),
+        ("", "except ImportError:\n    found = False\nelse:\n    found = True\n"),
+        ("", "except ImportError:\n    found = False\nfinally:\n    print('imported')\n"),
+    ],
+)
+def test_a_try_that_does_something_else_stays(tried: str, handled: str) -> None:
+    file = migrated(
+        f"try:\n    from keras.utils import multi_gpu_model\n{tried}{handled}"
+        "from keras.layers import Dense\nfrom keras.models import Sequential\n"
+    )
+    assert "try:\n" in file.after
+    assert "multi_gpu_model" not in file.after
+    for line in (tried + handled).splitlines():
+        assert line.replace("keras.l", "tensorflow.keras.l") in file.after

@@ -10,7 +10,7 @@ import libcst as cst
 
 from tfmigrate.plan.edits import Edit, ImportNames, ImportPart, Unwrap
 from tfmigrate.plan.names.public_names import public_names
-from tfmigrate.understand.program import Module, Unit, dotted, imports_of, only_statement, suites_of, units_of
+from tfmigrate.understand.program import Module, Unit, dotted, imports_of, only_statement, units_of
 from tfmigrate.walk import comments_in
 
 _PRIVATE = "tensorflow.python."
@@ -239,11 +239,15 @@ def _code(name: cst.ImportAlias | str) -> str:
 
 
 def tries_of_imports(module: Module, vanishing: Iterable[cst.CSTNode]) -> Iterator[Unwrap]:
-    """`try: import it except ImportError: import it from there`: gone whole when all of it goes."""
+    """`try: import it except ImportError: ...`: gone whole where all that it tries goes.
+
+    What handles the failure can no longer run; an `else` or `finally` that does something stays, and all of it then.
+    """
     gone = frozenset(vanishing)
     for unit in module.places:
         if isinstance(unit, cst.Try):
-            lines = [inner for suite in suites_of(unit) for inner in units_of(suite)]
+            always = [part.body for part in (unit, unit.orelse, unit.finalbody) if part is not None]
+            lines = [line for suite in always for line in units_of(suite)]
             smalls = [small for line in lines if isinstance(line, cst.SimpleStatementLine) for small in line.body]
             if (
                 all(isinstance(line, cst.SimpleStatementLine) for line in lines)
