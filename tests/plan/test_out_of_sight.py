@@ -79,6 +79,14 @@ def test_a_model_that_an_unknown_object_holds_is_trained_by_fit() -> None:
         "held = Holder.get({'gpus': 2})\nheld.parallel.fit_generator(batches, epochs=3)\n"
     )
     assert "held.parallel.fit(batches, epochs=3)" in migrate(train, holder=holder).after
+    given = "def batches():\n    while True:\n        yield load()\n"
+    own = train.replace("from data import batches\n", given).replace("batches, epochs", "batches(), 9, epochs")
+    assert (
+        "held.parallel.fit(as_dataset_of(batches()), steps_per_epoch=9, epochs=3)" in migrate(own, holder=holder).after
+    )
+    for method in ("fit", "train"):
+        after = migrate(own.replace("fit_generator", method), holder=holder).after
+        assert f"held.parallel.{method}(batches(), 9, epochs=3)" in after
 
 
 BUILDER = """from keras.layers import Dense

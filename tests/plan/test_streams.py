@@ -239,11 +239,17 @@ def test_what_is_no_iterator_of_the_program_stays(data: str) -> None:
         "parallel.predict_generator(plain(x), 5)\n",
         "parallel.fit_generator(unknown(x), 5)\n",
         "class Batches(Sequence):\n    pass\nparallel.fit_generator(Batches(), 5)\n",
-        "plain(x)\nother.fit_generator(plain(x), 5)\n",
+        "other = Sequential()\nother.fit_generator(plain(x), 5)\n",
     ],
 )
 def test_nothing_is_said_about(body: str) -> None:
     assert migrated(body)[1] == []
+
+
+def test_a_model_out_of_sight_may_be_the_one_under_the_strategy() -> None:
+    text, findings = migrated("other.fit_generator(plain(x), 5)\n")
+    assert text.endswith("other.fit(as_dataset(plain, x), steps_per_epoch=5)\n")
+    assert [finding.action for finding in findings] == ["rewrite"]
 
 
 def test_a_keyword_of_another_method_is_left_to_keras() -> None:

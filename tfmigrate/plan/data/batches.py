@@ -38,7 +38,8 @@ class Data:
 def data_of(use: Use) -> Iterator[Data]:
     """The training and the validation data of a call, where what it may be is known."""
     parameters = _PARAMETERS.get(use.method)
-    named = named_arguments(use.call, parameters) if parameters is not None and use.is_of_model else None
+    of_model = use.is_of_model or use.method in GENERATOR_METHODS  # which nothing else has
+    named = named_arguments(use.call, parameters) if parameters is not None and of_model else None
     if named is None or parameters is None:
         return
     for data, steps in _DATA:
