@@ -64,7 +64,8 @@ class Editor:
         self.client = LanguageClient("an-editor", "1")
         self.told: asyncio.Queue[types.PublishDiagnosticsParams] = asyncio.Queue()
         self.client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)(lambda told: self.told.put_nowait(told))
-        self.client.feature(types.WINDOW_LOG_MESSAGE)(lambda parameters: None)
+        self.logged: asyncio.Queue[types.LogMessageParams] = asyncio.Queue()
+        self.client.feature(types.WINDOW_LOG_MESSAGE)(lambda logged: self.logged.put_nowait(logged))
 
     async def open(self, path: Path) -> list[types.Diagnostic]:
         document = types.TextDocumentItem(path.as_uri(), "python", 1, path.read_text())
@@ -198,6 +199,8 @@ def test_one_file_mistakes_and_unsafe_fixes(project: Path) -> None:
         (project / "pyproject.toml").write_text("[tool.tfmigrate]\nno = 1\n")
         parameters = types.DidSaveTextDocumentParams(types.TextDocumentIdentifier(idle.as_uri()))
         editor.client.text_document_did_save(parameters)
+        while "pyproject.toml" not in (await asyncio.wait_for(editor.logged.get(), 60)).message:
+            pass
         (project / "pyproject.toml").unlink()
         assert len(await editor.save(idle, IDLE)) == 1
 
