@@ -54,6 +54,7 @@ NOT_RUN = {
     "TFM260-1": "reported: the weights of the old network do not fit the new one",
     "TFM237-1": "reported: another shape on Keras 2.3",
     "TFM258-1": "takes pictures, and the rows given here have four numbers",
+    "TFM267-1": "takes pictures too",
     "TFM271-1": "trains a model of a module that is not given",
     "TFM438-1": "reported: a number among the inputs of a layer, which no version that is run here takes",
     "TFM504-1": "reported: imports a module by a way that is gone, and the module is not there",
