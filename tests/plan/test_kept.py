@@ -263,3 +263,10 @@ def main(big, path, batches):
     assert file.after.count("with self.strategy.scope():") == 3
     resume = file.after[file.after.index("def resume") : file.after.index("def main")]
     assert resume.index("self.strategy.scope()") < resume.index("self.model.compile(")
+
+
+def test_an_object_keeps_no_strategy_for_a_model_that_is_made_before_it() -> None:
+    own = "\ndef __init__(self, gpus):\n    self.gpus = gpus\n"
+    ((code, message),) = refusals(one("shared = net()\n", cls(own, TRAIN.replace("self.model", "shared"))))
+    assert code == "TFM103"
+    assert message.startswith("gpus=self.gpus is not known yet")
