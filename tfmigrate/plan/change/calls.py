@@ -84,7 +84,7 @@ def _revised(edit: Arguments, revision: Revision) -> Arguments:
         if argument.keyword is None and position in names:
             argument = replace(argument, keyword=names[position])
         name = argument.keyword
-        if name is not None and name in revision.dropped:
+        if name in revision.dropped:
             continue
         if name is not None and name in new_names:
             argument = replace(argument, keyword=new_names[name])
