@@ -162,7 +162,7 @@ seen = Flatten()(BatchNormalization()(Conv2D(3, 3, activation="relu")(pictures))
 read = LSTM(3, recurrent_activation="sigmoid")(Embedding(9, 2)(words))
 template = Model([pictures, words], Dense(2)(BatchNormalization()(concatenate([seen, read]))))
 parallel = multi_gpu_model(template, gpus=2)
-parallel.compile("adam", loss, metrics=["mae"])
+parallel.compile("adam", loss, metrics=["mae", "categorical_accuracy"])
 random = np.random.RandomState(0)
 inputs = [random.rand(8, 6, 6, 2).astype("float32"), random.randint(9, size=(8, 3))]
 parallel.fit(inputs, random.rand(8, 2).astype("float32"), batch_size=4, epochs=2, verbose=0)

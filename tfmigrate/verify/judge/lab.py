@@ -54,6 +54,8 @@ class Lab:
         """Why the genuine run, though it trained, is no reference; empty where it may be one."""
         self.judged: Judged | None = None
         """The steps that are compared; None where all are."""
+        self.only_float32 = False
+        """A script was seen not to run in float64, or to be no steadier in it."""
         self.remarks = list(plan.notes)
         self.provenance = provenance.of(plan)
         self.count = 0

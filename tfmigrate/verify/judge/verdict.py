@@ -221,7 +221,7 @@ def _computed_in_float64(lab: Lab, reference: Run, why: str) -> float | None:
     """Makes all runs once more, and those to come, in float64, in which the rounding that grows in a float32 stays
     small: what is left then is no rounding. Returns the noise of the old script in it; None, and nothing changes, where
     it has as much, or a script that runs in float32 does not run so. `why`: in float32, for the report."""
-    if lab.plan.doubles:
+    if lab.plan.doubles or lab.only_float32:
         return None
     before, judged = dict(lab.runs), lab.judged
     lab.judged = None
@@ -237,7 +237,7 @@ def _computed_in_float64(lab: Lab, reference: Run, why: str) -> float | None:
                 f"differ by {left:.2g}, and those runs are compared"
             )
             return left
-    lab.runs, lab.judged = before, judged
+    lab.runs, lab.judged, lab.only_float32 = before, judged, True
     return None
 
 

@@ -20,6 +20,8 @@ def install(tf, found):
             owner.cast = to_doubles(tf, owner.cast)
     if hasattr(tf, "to_float"):
         tf.to_float = tf.to_double
+    if any(flavour.is_keras3 for flavour in found):
+        read_signs_of_doubles(tf)
 
 
 def to_doubles(tf, cast):
@@ -30,6 +32,17 @@ def to_doubles(tf, cast):
         return cast(x, "float64" if tf.as_dtype(dtype) == tf.float32 else dtype, *args, **kwargs)
 
     return casting
+
+
+def read_signs_of_doubles(tf):
+    """Keras 3 casts to float32 for the bit of the sign, which argmax() and with it every accuracy asks for."""
+    original = importlib.import_module("keras.src.backend.tensorflow.numpy").signbit
+
+    def signbit(x):
+        x = tf.convert_to_tensor(x)
+        return tf.less(tf.bitcast(x, tf.int64), 0) if x.dtype == tf.float64 else original(x)
+
+    flavours.everywhere(original, signbit)
 
 
 def keep_doubles(backend):
