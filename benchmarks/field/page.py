@@ -19,8 +19,7 @@ started; no text of the programs is kept in this repository.
 EQUIVALENT and DIFFERENT: compared over 30 steps, or fewer where a step takes long, with wrong migrations beside it, as
 `verify` does by default.
 SMOKE PASSED: compared in the first step (`verify --smoke`).
-Each row is of the last time that its program was run, which may be an earlier version of this tool: not every program is
-run for each.
+Each row is of the last time that its program was run, which may be with an earlier version of this tool.
 
 """
 ROOT = Path(__file__).resolve().parent.parent.parent
