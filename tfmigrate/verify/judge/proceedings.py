@@ -43,7 +43,8 @@ def _stopped(lab: Lab, stop: BaseException) -> Report:
 
 
 def _so_far(lab: Lab) -> tuple[Pair, ...]:
-    """The new runs that are over against the first old one that is; held to the floor of the tolerance."""
+    """The new runs that are over against the first old one that is, where both compute in the same type; held to the
+    floor of the tolerance."""
     aligned = [run for run in lab.over.values() if run.world.aligned and run.ok]
     old = next((run for kind in ("genuine", "restored") for run in aligned if run.world.kind == kind), None)
     if old is None:
@@ -54,6 +55,7 @@ def _so_far(lab: Lab) -> tuple[Pair, ...]:
         paired(old, run, band, decides=True)
         for run in lab.over.values()
         if run.world.role in roles and (run.ok or run.outcome == "crashed")
+        if run.world.doubles == old.world.doubles
     )
 
 
