@@ -115,28 +115,29 @@ model.fit(Epochs(train_sequence, 3), epochs=2)
 """)
 
 
-def test_a_default_is_written_where_another_call_set_something_else() -> None:
-    calls = "parallel.fit_generator(train, workers=8)\nparallel.fit_generator(train, max_queue_size=2)"
+@pytest.mark.parametrize(
+    ("calls", "lines"),
+    [
+        (
+            "parallel.fit_generator(train, workers=8)\nparallel.fit_generator(train, max_queue_size=2)",
+            [
+                "train.workers = 8",
+                "train.max_queue_size = 10",
+                "model.fit(train)",
+                "train.workers = 1",
+                "train.max_queue_size = 2",
+                "model.fit(train)",
+            ],
+        ),
+        (
+            "parallel.fit_generator(train, workers=8)\nparallel.evaluate_generator(held, max_queue_size=2)",
+            ["train.workers = 8", "model.fit(train)", "held.max_queue_size = 2", "model.evaluate(held)"],
+        ),
+    ],
+)
+def test_a_default_is_written_where_another_call_set_something_else_on_the_same(calls: str, lines: list[str]) -> None:
     after, _ = migrated(calls)
-    assert after.splitlines() == [
-        "train.workers = 8",
-        "train.max_queue_size = 10",
-        "model.fit(train)",
-        "train.workers = 1",
-        "train.max_queue_size = 2",
-        "model.fit(train)",
-    ]
-
-
-def test_no_default_is_written_where_the_other_call_has_another_sequence() -> None:
-    calls = "parallel.fit_generator(train, workers=8)\nparallel.evaluate_generator(held, max_queue_size=2)"
-    after, _ = migrated(calls)
-    assert after.splitlines() == [
-        "train.workers = 8",
-        "model.fit(train)",
-        "held.max_queue_size = 2",
-        "model.evaluate(held)",
-    ]
+    assert after.splitlines() == lines
 
 
 def test_a_default_is_written_where_the_other_call_may_have_the_same() -> None:

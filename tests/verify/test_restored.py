@@ -14,6 +14,8 @@ from tfmigrate.verify.run.launch import Launch
 from tfmigrate.verify.run.runtimes import Runtime
 from tfmigrate.verify.run.world import Limits, Run, World
 
+from .restoring import restored as of_today
+
 HABITS = """
 import keras
 import numpy as np
@@ -159,14 +161,7 @@ def test_models_share_an_optimizers_count_and_rate_and_nothing_else(
     genuine = experiment.run(world, Limits(seconds=200), tmp_path / "genuine", launch=launch)
     assert genuine.ok, genuine.message
     for keras in (3, 2):
-        today = replace(
-            world,
-            kind="restored",
-            runtime=runtime_for(f"keras {keras}"),
-            legacy_keras=keras == 2,
-            standalone=True,
-            old_optimizers=keras == 2,
-        )
+        today = of_today(world, keras, runtime_for)
         run = experiment.run(today, Limits(seconds=200), tmp_path / f"keras {keras}", genuine.trace, launch=launch)
         assert run.ok, run.message
         assert [step.loss for step in run.trace.steps] == pytest.approx(

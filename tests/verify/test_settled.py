@@ -15,6 +15,8 @@ from tfmigrate.verify.run.launch import Launch
 from tfmigrate.verify.run.runtimes import Runtime
 from tfmigrate.verify.run.world import Kind, Limits, World
 
+from .restoring import restored
+
 OLD = """
 import numpy as np
 from keras.layers import Dense
@@ -180,14 +182,7 @@ def test_all_is_computed_in_float64(tmp_path: Path, runtime_for: Callable[[str],
     assert genuine.ok, genuine.message
     assert genuine.trace.models[0].dtypes == ("float64",)
     for keras in (3, 2):
-        today = replace(
-            world,
-            kind="restored",
-            runtime=runtime_for(f"keras {keras}"),
-            legacy_keras=keras == 2,
-            old_optimizers=keras == 2,
-            standalone=True,
-        )
+        today = restored(world, keras, runtime_for)
         run = experiment.run(today, Limits(seconds=200), tmp_path / f"keras {keras}", genuine.trace, launch=launch)
         assert run.ok, run.message
         assert run.trace.models[0].dtypes == ("float64",)
