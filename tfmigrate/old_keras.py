@@ -41,9 +41,11 @@ FIRST_WITH_SIGMOID: Mapping[str, tuple[int, int]] = {"keras": (2, 3), "tf.keras"
 FIRST_WITH_RESET_AFTER: Mapping[str, tuple[int, int]] = {"keras": (2, 4), "tf.keras": (2, 0)}
 """First version whose GRU has `reset_after=True`; Keras 2.4 is tf.keras by another name."""
 
-FROZEN_BY_AVERAGES = (2, 0)
-"""First version of tensorflow whose frozen BatchNormalization takes its moving mean and variance in training; no
-standalone Keras did (measured, see the page of TFM445)."""
+
+def freezes_by_batch(flavour: str, tensorflow: tuple[int, ...] | None) -> bool:
+    """Whether a frozen BatchNormalization of this Keras uses the mean and variance of the batch in training: that of
+    standalone Keras, and of tf.keras before TensorFlow 2 (measured, see the page of TFM445)."""
+    return flavour == "keras" or (tensorflow is not None and tensorflow < (2,))
 
 
 def recurrent_defaults(flavour: str, version: tuple[int, ...]) -> dict[str, dict[str, object]]:

@@ -114,6 +114,12 @@ class Settings:
                 return version
         return None
 
+    def written_before(self, flavour: str, first: Mapping[str, tuple[int, ...]]) -> bool | None:
+        """Whether the code was written for a version before this one: of keras for "keras", of tensorflow for
+        "tf.keras". None where neither a pin nor an option tells, or `first` has no such flavour."""
+        version = self.written_for("keras" if flavour == "keras" else "tensorflow")
+        return None if version is None or flavour not in first else version < first[flavour]
+
 
 def load(
     start: Path, command_line: Mapping[str, Any], *, config: Path | None = None, isolated: bool = False

@@ -370,11 +370,9 @@ def _plan_interfaces(
     moved = moved_modules(facts, drafts)
     idle, staying = imports_only(drafts, moved)
     moved |= idle | (run_with(idle, facts, drafts) - staying)
-    if not any(map(has_uses, drafts.values())) and not _has_strategy(facts):
-        single = frozenset(facts.models)
-        migration = Migration(facts, drafts, moved, single, raised, spreads=False)
-    else:
-        migration = Migration(facts, drafts, moved, single, raised)
+    spreads = any(map(has_uses, drafts.values())) or _has_strategy(facts)
+    alone = single if spreads else frozenset(facts.models)
+    migration = Migration(facts, drafts, moved, alone, raised, spreads)
     tables: dict[Module, Tables] = {}
     unread: dict[Module, frozenset[cst.ImportAlias]] = {}
     for draft in drafts.values():

@@ -14,11 +14,12 @@ from tfmigrate.plan.change.functions import with_function
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.names.context import Context
-from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.walk import nodes_in
 
 _HELPER = "batch_dot"
+_OTHERWISE = {"keras": (2, 3), "tf.keras": (2,)}
+"""First version with the new meaning."""
 _CHANGED = (
     "up to Keras 2.2 and TensorFlow 1.15 batch_dot() of tensors with four dimensions was a matrix product over the "
     "last two: (2, 6, 3, 4) and (2, 6, 4, 5) gave (2, 6, 3, 5), and give (2, 6, 3, 6, 5) now"
@@ -33,7 +34,7 @@ def check(context: Context) -> Iterator[CallChange]:
     telling = [call for call in calls if any(number > 2 for number in _axes(call))]
     if not telling:
         return
-    if not all(_is_old(context.settings, names.flavour(_name(call, context))) for call in telling):
+    if not all(context.settings.written_before(names.flavour(_name(call, context)), _OTHERWISE) for call in telling):
         message = f"{_CHANGED}: tf.matmul(x, y), with transpose_a or transpose_b, computes the old product"
         yield from (CallChange(codes.BATCH_DOT, call, message, action="warn") for call in telling)
         return
@@ -53,10 +54,3 @@ def _name(call: cst.Call, context: Context) -> str:
 def _axes(call: cst.Call) -> list[int]:
     axes = (named_arguments(call, ("x", "y", "axes")) or {}).get("axes")
     return [part.evaluated_value for part in nodes_in(axes.value, cst.Integer)] if axes else []
-
-
-def _is_old(settings: Settings, flavour: str) -> bool:
-    """Whether the code is known to be written for the old meaning."""
-    package, first = ("keras", (2, 3)) if flavour == "keras" else ("tensorflow", (2,))
-    version = settings.written_for(package)
-    return version is not None and version < first

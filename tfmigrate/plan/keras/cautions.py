@@ -172,7 +172,7 @@ def say_compiled_out_of_sight(owner: Owner, facts: ProgramFacts, drafts: Mapping
 def say_optimizers_out_of_sight(owner: Owner, drafts: Mapping[Module, Draft]) -> None:
     """An optimizer that comes from a caller or a module that was not found: whether it is made in the scope is unknown.
 
-    Each source is told of once. A name, "adam", would be right anywhere.
+    Each source is reported once. A name, "adam", would be right anywhere.
     """
     told: set[Value] = set()
     for use in (use for group in owner.groups for use in group.compiles):

@@ -18,7 +18,7 @@ _CHANGING = frozenset({"append", "extend", "insert", "pop", "remove", "clear"})
 
 
 def check(context: Context) -> Iterator[CallChange]:
-    """Where a program of standalone Keras changes such a list in place, and the version it is for obeyed."""
+    """Where a program of standalone Keras changes such a list in place, which had an effect in its version."""
     facts = context.facts
     if not any(names.flavour(name) == "keras" for known in context.modules.values() for name in known.symbols.values()):
         return
@@ -67,7 +67,7 @@ def _is_something_else(changed: cst.Attribute, context: Context) -> bool:
 
 
 def _is_model(changed: cst.Attribute, facts: Facts) -> bool:
-    """Whether the list is surely that of a model which is no Sequential, whose list was a new one."""
+    """Whether the list is surely that of a model other than a Sequential, whose list was always a new one."""
     values = facts.options(changed.value)
     return bool(values) and all(
         isinstance(value, ModelObject) and not value.instance and not value.maker.endswith("Sequential")

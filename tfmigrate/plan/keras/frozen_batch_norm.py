@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from tfmigrate.old_keras import FROZEN_BY_AVERAGES
+from tfmigrate.old_keras import freezes_by_batch
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.functions import with_function
@@ -66,7 +66,4 @@ def _has_others(facts: Facts, settings: Settings) -> bool:
 
 
 def _had_old_meaning(name: str, settings: Settings) -> bool:
-    if names.flavour(name) == "keras":
-        return True
-    version = settings.written_for("tensorflow")
-    return version is not None and version < FROZEN_BY_AVERAGES
+    return freezes_by_batch(names.flavour(name), settings.written_for("tensorflow"))

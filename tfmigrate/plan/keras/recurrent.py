@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 
 import libcst as cst
@@ -49,9 +49,9 @@ def recurrent_defaults(facts: Facts, settings: Settings, tf: str) -> Iterator[Ca
             written.append((call, present[named[0]], named))
         if known not in _GATED:
             continue
-        old = real.startswith(_FIRST_CLASSES) or _is_before(FIRST_WITH_SIGMOID, settings, flavour)
+        old = real.startswith(_FIRST_CLASSES) or settings.written_before(flavour, FIRST_WITH_SIGMOID)
         if known in ("keras.layers.GRU", "keras.layers.GRUCell") and "reset_after" not in present:
-            reset_first = _is_before(FIRST_WITH_RESET_AFTER, settings, flavour)
+            reset_first = settings.written_before(flavour, FIRST_WITH_RESET_AFTER)
             if old or reset_first or (reset_first is None and flavour == "keras"):
                 message = "the GRU applied its reset gate before the product by default, and now applies it after"
                 edit = Revision(call, set=(("reset_after", "False"),))
@@ -75,7 +75,7 @@ def _say_choice(
     changed = []
     for real in choice:
         known, flavour = names.canonical(real), names.flavour(real)
-        old = real.startswith(_FIRST_CLASSES) or _is_before(FIRST_WITH_SIGMOID, settings, flavour)
+        old = real.startswith(_FIRST_CLASSES) or settings.written_before(flavour, FIRST_WITH_SIGMOID)
         gru = known in ("keras.layers.GRU", "keras.layers.GRUCell") and "reset_after" not in present
         if known in _GATED and ((old is not False and "recurrent_activation" not in present) or gru):
             changed.append(known.rpartition(".")[2])
@@ -90,14 +90,6 @@ def _say_choice(
 
 _ALWAYS_HARD = frozenset({"keras.layers.ConvLSTM2D"})
 """Its gates were hard_sigmoid in every Keras 1 and 2 (tools/compare_defaults.py)."""
-
-
-def _is_before(first: Mapping[str, tuple[int, int]], settings: Settings, flavour: str) -> bool | None:
-    """Whether the code was written for a version before this one; None where neither a pin nor an option tells."""
-    version = settings.written_for("keras" if flavour == "keras" else "tensorflow")
-    if version is None or flavour not in first:
-        return None
-    return version < first[flavour]
 
 
 def _ask(call: cst.Call, flavour: str, argument: str, was: str) -> CallChange:

@@ -110,19 +110,20 @@ keras/initializers.py of 2.2.0, which divides by it)."""
 
 
 def narrower(old: Trace) -> float:
-    """How much of today's spread he_normal and its like had: standalone Keras before 2.2 (read in 2.1.6) cut them off
-    and did not widen them for it."""
+    """The spread of he_normal, glorot_normal and lecun_normal in the old run, relative to today's: standalone Keras
+    before 2.2 (read in 2.1.6) cut them off at two standard deviations without correcting for it."""
     start = old.start
     return CUT_OFF if start is not None and start.flavour == "keras" and minor(start.keras) < (2, 2) else 1.0
 
 
 def _narrow_normals(old: Trace, new: Trace) -> KnownDifference | None:
-    names = [
-        name
-        for before, after in zip(old.models, new.models)
-        for name, _, _ in weights.drawn_otherwise(before, after)
-        if name not in {other for other, _, _ in weights.drawn_otherwise(before, after, narrower(old))}
-    ]
+    factor = narrower(old)
+    if factor == 1.0:
+        return None
+    names = []
+    for before, after in zip(old.models, new.models):
+        unexplained = {name for name, _, _ in weights.drawn_otherwise(before, after, factor)}
+        names += [name for name, _, _ in weights.drawn_otherwise(before, after) if name not in unexplained]
     if not names:
         return None
     what = (

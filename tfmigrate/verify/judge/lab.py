@@ -34,7 +34,7 @@ class Judged:
     why: tuple[str, ...]
     """Sentences for the report."""
     parts: bool
-    """Behind them the old script differs from itself."""
+    """After these steps the old script's own runs differ."""
 
 
 class Lab:
@@ -55,7 +55,7 @@ class Lab:
         self.judged: Judged | None = None
         """The steps that are compared; None where all are."""
         self.only_float32 = False
-        """A script was seen not to run in float64, or to be no steadier in it."""
+        """A script did not run in float64, or was no steadier in it."""
         self.remarks = list(plan.notes)
         self.provenance = provenance.of(plan)
         self.count = 0

@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tfmigrate.old_keras import FIRST, FROZEN_BY_AVERAGES, LOSS_WORDS, MOVED_MODULES, SINCE, recurrent_defaults
+from tfmigrate.old_keras import FIRST, LOSS_WORDS, MOVED_MODULES, SINCE, freezes_by_batch, recurrent_defaults
 from tfmigrate.rules import moved_names, old_defaults
 from tfmigrate.verify.run import cgroups, packages, sandbox
 from tfmigrate.verify.run import trace as traces
@@ -225,7 +225,7 @@ def _config(
         "shares_evenly": world.shares_evenly,
         "seed": world.seed,
         "defaults": _defaults(world) if world.kind == "restored" else {},
-        "frozen_by_batch": world.standalone or world.defaults_of < FROZEN_BY_AVERAGES,
+        "frozen_by_batch": freezes_by_batch(world.flavour, world.defaults_of),
         "words": LOSS_WORDS,
         "names": moved_names() if world.kind == "restored" else {},
         "moved": MOVED_MODULES,
@@ -241,14 +241,14 @@ def _config(
 def _defaults(world: World) -> dict[str, dict[str, Any]]:
     """Class to argument to value. The optimizers of tf.keras have today's; what epsilon is where it stands now, the
     probe knows."""
-    defaults = recurrent_defaults("keras" if world.standalone else "tf.keras", world.defaults_of)
+    defaults = recurrent_defaults(world.flavour, world.defaults_of)
     for row in old_defaults() if world.standalone else ():
         defaults.setdefault(row.of.rpartition(".")[2], {})[row.argument] = row.old
     return defaults
 
 
 def _places(world: World) -> dict[str, Sequence[Sequence[str]]]:
-    since = SINCE["keras" if world.standalone else "tf.keras"]
+    since = SINCE[world.flavour]
     return {optimizer: (FIRST[optimizer], since[optimizer]) for optimizer in FIRST}
 
 

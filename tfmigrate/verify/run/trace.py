@@ -243,7 +243,7 @@ class Cut:
     steps: int
     """That this call took."""
     slow: bool = False
-    """It was ended amid a training call, for the time that its steps took."""
+    """It was ended in the middle of a training call, because its steps were slow."""
 
 
 Event = Start | Model | Compile | Fit | Step | Epoch | Weights | Predictor | Prediction | Cut | End

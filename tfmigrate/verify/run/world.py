@@ -48,7 +48,7 @@ class Limits:
     patience: float | None = None
     """Seconds of training after the first step: a run that takes longer is ended after a few steps."""
     exactly: int | None = None
-    """Steps after which a run is ended, amid a training call."""
+    """Steps after which a run is ended, even in the middle of a training call."""
     gradient: bool = True
     """Record the gradient of the first step, for which that is made once more, with plain SGD."""
 
@@ -108,6 +108,11 @@ class World:
     """Files and folders that stand in for modules, by the module's name."""
     packages: Path | None = None
     """A folder of packages that the runtime lacks, put last on the path."""
+
+    @property
+    def flavour(self) -> str:
+        """ "keras" or "tf.keras"."""
+        return "keras" if self.standalone else "tf.keras"
 
     @property
     def home(self) -> Path:

@@ -45,7 +45,7 @@ Kind = Literal[
     "unknown",
 ]
 UNNAMED: frozenset[Kind] = frozenset({"gradient", "moving averages", "unknown"})
-"""Those that nothing is known to lead to, so that they may be rounding."""
+"""Kinds without a known cause, which may be rounding."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def models_on_whole_batches(old: Trace, new: Trace) -> frozenset[int]:
 RATIO_BAND = 1e-3
 """How near to a whole number a ratio must lie to be called that number."""
 LARGEST_RATIO = 100
-"""Nobody has more replicas, and each large number is near to a whole one."""
+"""No program has more replicas, and any large number is close to a whole one."""
 
 
 def first_apart(e: Evidence) -> StepPair | None:

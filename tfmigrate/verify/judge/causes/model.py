@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tfmigrate.old_keras import freezes_by_batch
 from tfmigrate.verify.judge import initializers, weights
 from tfmigrate.verify.judge.causes.evidence import (
     Divergence,
@@ -162,17 +163,19 @@ def whole_batches(e: Evidence) -> Divergence | None:
 def frozen_batch_norm(e: Evidence) -> Divergence | None:
     """A frozen BatchNormalization normalizes by its moving statistics in TensorFlow 2, in training as well; before, and
     in standalone Keras, by those of the batch."""
-    first = apart_at_once(e)
-    starts = e.old.start, e.new.start
-    if None in starts or not (_by_the_batch(starts[0]) and not _by_the_batch(starts[1])):
+    if not (_by_the_batch(e.old.start) and not _by_the_batch(e.new.start)):
         return None
+    if not any(weights.statistics(e.new, model.index) for model in e.new.models):
+        return None
+    first = apart_at_once(e)
+    gradients = [row.what for row in e.comparison.broken if row.what.startswith("first gradient")]
     for model in e.new.models:
         frozen = [
             name.rpartition("/")[0]
             for name, _, trainable in model.weights
             if not trainable and name.partition(":")[0].endswith(("/gamma", "/beta"))
         ]
-        if not frozen or not any(weights.statistics(e.new, one.index) for one in e.new.models):
+        if not frozen:
             continue
         why = (
             f": {frozen[0]} is frozen, and a frozen BatchNormalization takes its moving mean and variance in "
@@ -180,16 +183,13 @@ def frozen_batch_norm(e: Evidence) -> Divergence | None:
         )
         if first is not None:
             return of_first_loss("batch norm", first, why)
-        gradients = [row.what for row in e.comparison.broken if row.what.startswith("first gradient")]
         if any(what.endswith(("ratio", f"model {model.index}")) for what in gradients):
             return Divergence("batch norm", f"the first gradient differs{why}", 0, 0)
     return None
 
 
 def _by_the_batch(start: Start | None) -> bool:
-    if start is None:
-        return False
-    return minor(start.tensorflow) < (2,) or (start.flavour == "keras" and minor(start.keras) < (3,))
+    return start is not None and freezes_by_batch(start.flavour, minor(start.tensorflow))
 
 
 def batch_norm(e: Evidence) -> Divergence | None:
