@@ -98,6 +98,8 @@ class Laboratory:
         self.behaviour: Behaviour = usual
         self.runtimes: tuple[Runtime, ...] = (MODERN, LEGACY)
         self.count = itertools.count()
+        self.seconds = 1.0
+        """What each run takes, as it says."""
         monkeypatch.setattr(runtimes, "discover", lambda: self.runtimes)
         self.old, self.new = tmp_path / "old.py", tmp_path / "new.py"
         self.old.write_text(OLD_SCRIPT)
@@ -129,18 +131,18 @@ class Laboratory:
         if isinstance(what, Predicting):
             recorded = predict(place, replace(what, rounding=what.rounding or 3e-7))
             out.write_text("image 0: a 7\n")
-            return Run(world, recorded, "predicted", 0, out, place / "stderr.txt", 1.0, "")
+            return Run(world, recorded, "predicted", 0, out, place / "stderr.txt", self.seconds, "")
         if not isinstance(what, str):
             each = what if isinstance(what, tuple) else (what,)
             recorded = cut(train_each(place, [in_world(how, world, limits) for how in each]), limits.budget)
             out.write_text("Epoch 1/3\n")
-            return Run(world, recorded, "trained", 0, out, place / "stderr.txt", 1.0, "")
+            return Run(world, recorded, "trained", 0, out, place / "stderr.txt", self.seconds, "")
         place.mkdir()
         out.write_text("")
         outcome = "timed out" if what == "no more time" else "trained nothing" if "never" in what else "crashed"
         end = End(False, what, 1.0, 0.0, None, None) if outcome == "crashed" else None
         message = f"{world.role}: {world.script} crashed: {what}{hint(what, world)}"
-        return Run(world, Trace(place, end=end), outcome, 1, out, place / "stderr.txt", 1.0, message)  # type: ignore[arg-type]
+        return Run(world, Trace(place, end=end), outcome, 1, out, place / "stderr.txt", self.seconds, message)  # type: ignore[arg-type]
 
     def verify(self, **options: object) -> Report:
         """One run after the other, on a machine with any number of processors."""

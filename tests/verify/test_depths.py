@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import time
 from dataclasses import replace
@@ -87,6 +88,43 @@ def test_a_control_that_shows_nothing_is_replaced_until_there_are_three(lab: Lab
     assert len(report.controls) == 3
     assert "scope missing" in {control.mutation for control in report.controls}
     assert report.verdict == "EQUIVALENT", report.reason
+
+
+def test_where_a_run_takes_long_hardly_more_than_enough_controls_are_made(
+    lab: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    made = {control.mutation for control in lab.verify(depth="default").controls}
+    lab.seconds = 31.0
+    report = lab.verify(depth="default")
+    assert report.verdict == "EQUIVALENT", report.reason
+    fewer = {control.mutation for control in report.controls}
+    assert len(fewer) == 4, "two processors have time for a fourth"
+    assert fewer < made
+    why = {one.mutation: one.why for one in report.left_out}
+    assert {why[name] for name in made - fewer} == {"a run takes long here, and enough other mistakes were made"}
+    assert {control.mutation for control in lab.verify(depth="thorough").controls} == set(WRONG)
+
+
+@pytest.mark.parametrize(("judged", "verdict"), [(3, "EQUIVALENT"), (2, "INCONCLUSIVE")])
+def test_controls_that_were_judged_before_the_time_limit_count(lab: Laboratory, judged: int, verdict: str) -> None:
+    in_time = list(WRONG)[:judged]
+
+    def behave(world: World, limits: Limits) -> Training | str | BaseException:
+        if world.role.startswith("control: ") and world.role.removeprefix("control: ") not in in_time:
+            return OutOfTime("the time limit of 60 seconds")
+        return usual(world, limits)
+
+    lab.behaviour = behave
+    report = lab.verify()
+    assert report.verdict == verdict, report.reason
+    if verdict == "EQUIVALENT":
+        assert [control.mutation for control in report.controls] == in_time
+        assert f"3 of {len(WRONG)} possible wrong migrations were made and all detected" in report.reason
+        why = {one.mutation: one.why for one in report.left_out}
+        assert why["half precision"] == "the time limit of 60 seconds was over"
+    else:
+        assert report.state == "out of time"
 
 
 def test_a_smoke_test_looks_at_the_first_step_alone(lab: Laboratory) -> None:

@@ -73,6 +73,12 @@ class Lab:
         self.runs.update({run.world.role: run for run in done})
         return done
 
+    def over_of(self, worlds: Sequence[World]) -> list[Run]:
+        """The runs of a group that was ended with some of them over."""
+        done = [self._as_judged(self.over[world.role]) for world in worlds if world.role in self.over]
+        self.runs.update({run.world.role: run for run in done})
+        return done
+
     def lead(self, leader: World, *others: World) -> Run:
         """Runs `leader`, and the others beside it from its initial weights; when it fails, they are not remembered."""
         first, *rest = self._run([(leader, None), *((world, leader) for world in others)])

@@ -15,6 +15,7 @@ from tfmigrate.verify.judge.lab import Lab, replicas_of, restored_run
 from tfmigrate.verify.judge.pairs import outcome, validation_known
 from tfmigrate.verify.judge.plan import WHOLE, Keras
 from tfmigrate.verify.judge.report import CONTROL, ControlResult, Pair
+from tfmigrate.verify.judge.stopping import OutOfTime
 from tfmigrate.verify.judge.touched import LeftOut, choose, touched, why_left_out
 from tfmigrate.verify.run.program import program_of
 from tfmigrate.verify.run.world import Limits, Run, World
@@ -22,13 +23,16 @@ from tfmigrate.verify.run.world import Limits, Run, World
 KERASES: tuple[Keras, ...] = (3, 2)
 ENOUGH = 3
 """So many deliberately wrong migrations must be detected before EQUIVALENT means anything."""
+LONG = 30.0
+"""Seconds of a run. Where one takes longer, the default depth makes hardly more wrong migrations than enough."""
 
 
 def run(
     lab: Lab, start: Run, reference: Run, pairs: tuple[Pair, ...], band: float
 ) -> tuple[tuple[ControlResult, ...], tuple[LeftOut, ...]]:
     """Runs one epoch of the mistakes that can be made in the new script, on Keras 3 where there is one: of all of them,
-    or, at the default depth, of those that the migration could have made, and more until enough could be judged.
+    or, at the default depth, of those that the migration could have made (fewer where a run takes long), and more until
+    enough could be judged. Where the time limit comes after that, those that were judged count.
 
     They are held to the narrow band, and so measured against the restored run where the genuine one drifts.
     """
@@ -40,14 +44,20 @@ def run(
     known = controls.controls_of(predicts=bool(reference.trace.predictions), estimators=estimators)
     possible = tuple(controls.mutants(program, right.script, replicas_of(reference), keras, known))
     subjects = touched(program_of(start.world.source, start.world.script, start.world.home), program)
-    chosen, rest = (possible, ()) if lab.plan.options.depth != "default" else choose(possible, subjects, ENOUGH)
     bench = _Bench.of(lab, start, reference, pairs, band, right, keras)
-    results, aside = bench.judge(chosen)
+    by_default = lab.plan.options.depth == "default"
+    chosen, rest = choose(possible, subjects, ENOUGH) if by_default else (possible, ())
+    if by_default and lab.runs[right.role].seconds > LONG:
+        at_once = math.ceil(ENOUGH / bench.jobs) * bench.jobs
+        chosen, rest = chosen[:at_once], chosen[at_once:] + rest
+    results, left_out = bench.judge(chosen, ENOUGH)
     while rest and len(results) < ENOUGH:
-        more, rest = rest[: ENOUGH - len(results)], rest[ENOUGH - len(results) :]
-        judged, useless = bench.judge(more)
-        results, aside = results + judged, aside + useless
-    left_out = [*aside, *(LeftOut(mutant.mutation, why_left_out(mutant, subjects)) for mutant in rest)]
+        missing = ENOUGH - len(results)
+        more, rest = rest[:missing], rest[missing:]
+        judged, useless = bench.judge(more, missing)
+        results, left_out = results + judged, left_out + useless
+    made = {mutant.subject for mutant in possible if mutant.mutation in {result.mutation for result in results}}
+    left_out += [LeftOut(mutant.mutation, why_left_out(mutant, subjects, made)) for mutant in rest]
     return tuple(results), (*left_out, *_impossible(known, possible, replicas_of(reference), keras))
 
 
@@ -95,21 +105,35 @@ class _Bench:
             restored = restored and replace(restored, trace=through_epoch(restored.trace, 1))
         return cls(lab, start, right, old, restored, band, limits, short)
 
-    def judge(self, mutants: Sequence[Mutant]) -> tuple[list[ControlResult], list[LeftOut]]:
-        """(those that could be judged, those that show nothing)."""
-        # Nobody reads their speed, so they share the cores; a GPU is not shared.
+    @property
+    def jobs(self) -> int:
+        """Nobody reads their speed, so they share the cores; a GPU is not shared."""
         start = self.lab.runs[self.right.role].trace.start
-        jobs = os.cpu_count() if start is not None and "CPU" in start.device_kind else 1
+        return (os.cpu_count() or 1) if start is not None and "CPU" in start.device_kind else 1
+
+    def judge(self, mutants: Sequence[Mutant], enough: int) -> tuple[list[ControlResult], list[LeftOut]]:
+        """(those that could be judged, the others and why). Raises OutOfTime where the time limit comes before `enough`
+        could be."""
         worlds = [replace(self.right, role=f"{CONTROL}{m.mutation}", overlay=m.files) for m in mutants]
-        runs = self.lab.run(*worlds, start=self.start, limits=self.limits, jobs=jobs)
-        results, aside = [], []
-        for mutant, ended in zip(mutants, runs, strict=True):
-            control = self._one(mutant, ended)
+        late: OutOfTime | None = None
+        try:
+            runs = self.lab.run(*worlds, start=self.start, limits=self.limits, jobs=self.jobs)
+        except OutOfTime as limit:
+            late, runs = limit, self.lab.over_of(worlds)
+        ended = {run.world.role: run for run in runs}
+        results, left_out = [], []
+        for mutant, world in zip(mutants, worlds, strict=True):
+            if world.role not in ended:
+                left_out.append(LeftOut(mutant.mutation, f"{late} was over"))
+                continue
+            control = self._one(mutant, ended[world.role])
             if isinstance(control, str):
-                aside.append(LeftOut(mutant.mutation, control, possible=False))
+                left_out.append(LeftOut(mutant.mutation, control, possible=False))
             else:
                 results.append(control)
-        return results, aside
+        if late is not None and len(results) < enough:
+            raise late
+        return results, left_out
 
     def _one(self, mutant: Mutant, ended: Run) -> ControlResult | str:
         """What became of it, or why it shows nothing."""
