@@ -66,6 +66,45 @@ assert K.control_flow_ops.cond is tf.cond
 assert tf.to_float(1).dtype == tf.float32 == tf.log(1.0).dtype
 """
 
+ATTRIBUTES = """
+import keras
+import numpy as np
+import tensorflow as tf
+from keras import backend as K
+from keras.layers import Conv2D, Dense, Flatten, Input, Lambda, Layer
+from keras.models import Model
+from keras.utils import multi_gpu_model
+
+
+class Scaled(Layer):
+    def build(self, input_shape):
+        self.gamma = K.variable(np.ones((int(input_shape[-1]),)), name="gamma")
+        self.trainable_weights = [self.gamma]
+
+    def call(self, x):
+        assert x.get_shape()[-1].value == 4
+        return x * self.gamma
+
+
+picture = Input((6, 6, 3))
+x = Conv2D(4, 3, name="stage1/conv", strides=picture.shape[-1].value - 2)(picture)
+x = Scaled(name="stage1/scale")(x)
+features = Lambda(lambda t: tf.reshape(t, [-1, t.shape[1].value * 4 * 4]))(x)
+base = Model(picture, Dense(2, name="top")(features), name="base")
+assert K.placeholder(shape=(2,)).shape[0] == 2 and len(K.placeholder(ndim=2).shape) == 2
+assert tuple(picture._keras_shape[1:]) == (6, 6, 3)
+base.outputs = [base.get_layer("stage1/scale").output]
+again = Input((6, 6, 3))
+maps = base(again)
+assert len(maps.shape) == 4, maps
+model = Model(again, Dense(1)(Flatten()(maps)))
+parallel = multi_gpu_model(model, gpus=2)
+parallel.compile("sgd", "mse")
+start = base.get_layer("stage1/scale").get_weights()[0]
+parallel.fit(np.random.RandomState(0).rand(8, 6, 6, 3), np.ones((8, 1)), batch_size=4, verbose=0)
+assert (base.get_layer("stage1/scale").get_weights()[0] != start).any(), "what is listed is trained"
+"""
+
 
 def restored(text: str, keras: int, folder: Path, runtime_for: Callable[[str], Runtime], launch: Launch) -> Run:
     """What became of a script in the restored world; it must come to its end."""
@@ -86,6 +125,14 @@ def test_habits_of_its_time(keras: int, tmp_path: Path, runtime_for: Callable[[s
     assert rates == pytest.approx([0.005] * 4 + [0.0025] * 4)
     (settings,) = (compiled.config for compiled in run.trace.compiles if compiled.optimizer.lower() == "rmsprop")
     assert settings["epsilon"] == pytest.approx(1e-8), "its square, under the root"
+
+
+@pytest.mark.runs_tensorflow
+@pytest.mark.parametrize("keras", [3, 2])
+def test_what_could_be_set_and_read(
+    keras: int, tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch
+) -> None:
+    assert len(restored(ATTRIBUTES, keras, tmp_path, runtime_for, launch).trace.steps) == 2
 
 
 ADVERSARIES = """

@@ -16,6 +16,7 @@ import numpy as np
 
 from . import calls, flavours, remainder
 from .genuine import REPLICAS
+from .restored_attributes import restore_attributes
 from .restored_names import HOMES, restore_modules, restore_names
 from .restored_optimizers import bring_old_optimizers, restore_optimizers, restore_rates, restore_shared_optimizers
 from .restored_toggles import restore_toggles
@@ -32,6 +33,7 @@ def install(tf, found, machine, config, evenly=False):
     restore_multi_gpu_model(tf, flavour, machine, evenly, config.get("whole_batches", False))
     restore_taken_over_models(flavour)
     restore_model_arguments(flavour)
+    restore_attributes(tf, flavour)
     restore_generators(tf, flavour)
     if old:
         bring_old_optimizers(flavour)
@@ -538,6 +540,10 @@ def restore_backend(flavour, machine):
     for namespace in flavour.namespaces:
         backend = namespace.backend
         backend._get_available_gpus = lambda: ["/device:GPU:%d" % i for i in range(machine.replicas)]
+        if not hasattr(backend, "placeholder"):
+            backend.placeholder = lambda shape=None, ndim=None, dtype=None, sparse=False, name=None: flavour.root.Input(
+                batch_shape=shape or (None,) * ndim, dtype=dtype, name=name
+            )
         if not hasattr(backend, "tensorflow_backend"):
             backend.tensorflow_backend = backend
 
