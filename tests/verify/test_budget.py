@@ -15,28 +15,31 @@ import numpy as np
 import pytest
 
 from tfmigrate.verify.probe import limits
-from tfmigrate.verify.probe.recorder import Call, Recorder
+from tfmigrate.verify.probe.budget import Budget
+from tfmigrate.verify.probe.lines import Lines
+from tfmigrate.verify.probe.recorder import Call
 from tfmigrate.verify.run import experiment, trace
 from tfmigrate.verify.run.launch import Launch
 from tfmigrate.verify.run.runtimes import Runtime
 from tfmigrate.verify.run.world import Kind, Limits, World
 
 
-def recorder(folder: Path, **config: Any) -> Recorder:
-    return Recorder({"output": str(folder / "trace"), "replicas": 2, **config})
+def budget_of(folder: Path, **config: Any) -> Budget:
+    return Budget(config, Lines(str(folder / "trace")))
 
 
-def train(into: Recorder, call: Call, whole: int, epochs: int, left: int | None) -> None:
+def train(into: Budget, call: Call, whole: int, epochs: int, left: int | None) -> None:
     """What a Keras does with a training call that was cut as `limits` says."""
     call.whole = whole
     steps = min(into.limits(whole).get("steps_per_epoch") or whole, whole)
     for epoch in range(epochs):
         call.epoch, call.step = epoch, 0
         for _ in range(steps):
-            call.step, call.steps, into.taken = call.step + 1, call.steps + 1, into.taken + 1
+            call.step, call.steps = call.step + 1, call.steps + 1
+            into.count()
         if into.is_over(call):
             break
-    into.end_of_budget(call, left)
+    into.end_of_call(call, left)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +56,7 @@ def train(into: Recorder, call: Call, whole: int, epochs: int, left: int | None)
 def test_whole_epochs_are_trained_while_they_fit(
     tmp_path: Path, whole: int, epochs: int, taken: int, cut: dict[str, int] | None
 ) -> None:
-    into = recorder(tmp_path, budget=30)
+    into = budget_of(tmp_path, budget=30)
     call = Call(0, None, "fit", {"epochs": epochs})
     if cut is None:
         train(into, call, whole, epochs, into.left)
@@ -67,20 +70,20 @@ def test_whole_epochs_are_trained_while_they_fit(
 
 
 def test_without_a_budget_nothing_is_cut(tmp_path: Path) -> None:
-    into = recorder(tmp_path)
+    into = budget_of(tmp_path)
     train(into, Call(0, None, "fit", {"epochs": 70}), 500, 70, into.left)
     assert into.taken == 35_000
     assert into.left is None
 
 
 def test_the_limits_of_the_command_line_stay(tmp_path: Path) -> None:
-    into = recorder(tmp_path, budget=30, steps_per_epoch=5, epochs=2)
+    into = budget_of(tmp_path, budget=30, steps_per_epoch=5, epochs=2)
     train(into, Call(0, None, "fit", {"epochs": 70}), 500, 2, into.left)
     assert into.taken == 10
 
 
 def test_a_later_training_call_gets_what_is_left(tmp_path: Path) -> None:
-    into = recorder(tmp_path, budget=30)
+    into = budget_of(tmp_path, budget=30)
     train(into, Call(0, None, "fit", {"epochs": 2}), 10, 2, into.left)
     assert into.left == 10
     with pytest.raises(SystemExit):
@@ -103,7 +106,7 @@ def test_a_later_training_call_gets_what_is_left(tmp_path: Path) -> None:
 def test_slow_steps_end_a_training_call(
     tmp_path: Path, limits: dict[str, float], taken: int, step: int, seconds: float, ends: bool
 ) -> None:
-    into = recorder(tmp_path, budget=30, **limits)
+    into = budget_of(tmp_path, budget=30, **limits)
     into.taken, into.first_step_over = taken, time.time() - seconds
     call = Call(0, None, "fit", {"epochs": 9})
     call.whole, call.step, call.steps = 8, step, taken
@@ -161,13 +164,13 @@ def test_a_slow_script_is_ended(
 
 
 def test_a_loop_of_train_on_batch_ends_with_the_budget(tmp_path: Path) -> None:
-    into = recorder(tmp_path, budget=6)
-    into.batch_calls = {0: SimpleNamespace(step=3, index=0), 1: SimpleNamespace(step=2, index=1)}
+    into = budget_of(tmp_path, budget=6)
+    calls = [SimpleNamespace(step=3, index=0), SimpleNamespace(step=2, index=1)]
     into.taken = 5
-    into.end_of_batches()
+    into.end_of_batches(2, calls)
     into.taken = 6
     with pytest.raises(SystemExit):
-        into.end_of_batches()
+        into.end_of_batches(2, calls)
     (line,) = [json.loads(text) for text in (tmp_path / "trace" / "trace.jsonl").read_text().splitlines()]
     assert (line["event"], line["steps"], line["epochs"]) == ("cut", 6, None)
 

@@ -68,7 +68,7 @@ def test_a_file_that_cannot_be_downloaded_is_made_up_alike_in_both_worlds(tmp_pa
         model.load_weights(path, by_name=True)
         assert model.loaded == []
         made.append([value for layer in model.layers for value in layer.values])
-        assert any("vgg.h5 could not be downloaded" in note for note in recorder.notes)
+        assert any("vgg.h5 could not be downloaded" in note for note in recorder.lines.notes)
     for ours, theirs in zip(*made):
         np.testing.assert_array_equal(ours, theirs)
     kernel, bias, gamma, beta, variance = made[0]

@@ -328,7 +328,7 @@ def recorder(folder: Path, initial: Path | None = None) -> Recorder:
 
 def finished(of: Recorder) -> trace.Trace:
     of.finish(True, None)
-    return trace.load(Path(of.folder))
+    return trace.load(Path(of.lines.folder))
 
 
 def test_a_template_and_its_parallel_model_are_one_that_predicts(tmp_path: Path) -> None:
@@ -350,15 +350,15 @@ def test_weights_from_a_file_are_not_aligned_while_nothing_is_trained(tmp_path: 
     old = recorder(tmp_path / "old")
     made, given = Variable(1.0), Variable(2.0)
     facts.mark(net(given), True)
-    old.meet(net(made, given), Adapter())
+    old.starts.meet(net(made, given), Adapter(), trained=False)
     new = recorder(tmp_path / "new", tmp_path / "old")
     theirs, wrongly = Variable(3.0), Variable(4.0)
     facts.mark(net(wrongly), True)
-    new.meet(net(theirs, wrongly), Adapter())
+    new.starts.meet(net(theirs, wrongly), Adapter(), trained=False)
     assert (theirs.value[0], wrongly.value[0]) == (1.0, 4.0)
     never = recorder(tmp_path / "never", tmp_path / "old")
     fresh, unloaded = Variable(5.0), Variable(6.0)
-    never.meet(net(fresh, unloaded), Adapter())
+    never.starts.meet(net(fresh, unloaded), Adapter(), trained=False)
     assert (fresh.value[0], unloaded.value[0]) == (5.0, 6.0)
     assert finished(never).notes
 

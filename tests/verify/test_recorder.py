@@ -20,15 +20,15 @@ def theirs(tmp_path: Path) -> Recorder:
 
 @pytest.fixture
 def ours(tmp_path: Path, theirs: Recorder) -> Recorder:
-    return Recorder({"output": str(tmp_path / "ours"), "initial_weights": theirs.folder})
+    return Recorder({"output": str(tmp_path / "ours"), "initial_weights": theirs.lines.folder})
 
 
 def test_arrays_are_waited_for_while_the_other_run_goes_on(theirs: Recorder, ours: Recorder) -> None:
-    (Path(theirs.folder) / "running").touch()
-    late = threading.Timer(0.3, theirs.save, ("model-1-initial.npz", [np.arange(3.0), np.eye(2)]))
+    (Path(theirs.lines.folder) / "running").touch()
+    late = threading.Timer(0.3, theirs.lines.save, ("model-1-initial.npz", [np.arange(3.0), np.eye(2)]))
     late.start()
     began = time.monotonic()
-    found = ours.theirs("model-1-initial.npz")
+    found = ours.starts.theirs("model-1-initial.npz")
     late.join()
     assert time.monotonic() - began >= 0.2
     assert [array.tolist() for array in found] == [[0.0, 1.0, 2.0], [[1.0, 0.0], [0.0, 1.0]]]
@@ -52,21 +52,21 @@ def test_a_loop_of_train_on_batch_ends_where_the_limits_say(
     recorder = Recorder({"output": str(tmp_path / "trace"), **limits})
     recorder.batch_calls = {number: SimpleNamespace(step=steps) for number, steps in enumerate(taken)}
     if not ends:
-        recorder.end_of_batches()
+        recorder.budget.end_of_batches(recorder.calls, recorder.batch_calls.values())
         return
     with pytest.raises(SystemExit) as leaving:
-        recorder.end_of_batches()
+        recorder.budget.end_of_batches(recorder.calls, recorder.batch_calls.values())
     assert leaving.value.code == 0
     assert "as --steps asks" in (tmp_path / "trace" / "trace.jsonl").read_text()
 
 
 def test_arrays_that_an_ended_run_never_wrote_are_not_there(theirs: Recorder, ours: Recorder) -> None:
-    assert ours.theirs("model-7-initial.npz") is None
-    running = Path(theirs.folder) / "running"
+    assert ours.starts.theirs("model-7-initial.npz") is None
+    running = Path(theirs.lines.folder) / "running"
     running.touch()
     threading.Timer(0.2, running.unlink).start()
-    assert ours.theirs("model-7-initial.npz") is None
+    assert ours.starts.theirs("model-7-initial.npz") is None
 
 
 def test_without_another_run_there_is_nothing_to_wait_for(theirs: Recorder) -> None:
-    assert theirs.theirs("model-0-initial.npz") is None
+    assert theirs.starts.theirs("model-0-initial.npz") is None

@@ -41,7 +41,7 @@ def same_error(old: Trace, new: Trace) -> bool:
 
 
 def has_other_weights(trace: Trace) -> bool:
-    """Whether the run ended because the reference's initial weights do not fit its models: `recorder.WeightsDiffer`."""
+    """Whether the run ended because the reference's initial weights do not fit its models: `starts.WeightsDiffer`."""
     return trace.end is not None and (trace.end.error or "").startswith("WeightsDiffer:")
 
 

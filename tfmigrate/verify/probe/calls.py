@@ -56,15 +56,16 @@ def training_call(original, name, adapter, recorder):
         if settle:
             aligned.reseed(seed)
         asked = what_was_asked(arguments, signature, data, recorder.config)
-        steps, left = arguments.get("steps_per_epoch"), recorder.left
+        steps, left = arguments.get("steps_per_epoch"), recorder.budget.left
         whole = limits.steps_of(arguments, asked["source"])
         if left == 0:
-            recorder.cut(recorder.calls, asked["epochs"], whole, 0)
-        remark = limits.shorten(arguments, signature, asked["source"], recorder.limits(whole))
+            recorder.budget.cut(recorder.calls, asked["epochs"], whole, 0)
+        remark = limits.shorten(arguments, signature, asked["source"], recorder.budget.limits(whole))
         if remark:
             recorder.note(remark)
         if left is not None and arguments.get("validation_data") is not None:
-            limits.shorten_validation(arguments, signature, source_of(arguments["validation_data"]), recorder.budget)
+            source = source_of(arguments["validation_data"])
+            limits.shorten_validation(arguments, signature, source, recorder.budget.steps)
         if asked["source"] == "sequence":
             passes.go_on(arguments, steps, recorder)
             data = arguments.get("x", arguments.get("generator"))
@@ -81,7 +82,7 @@ def training_call(original, name, adapter, recorder):
             history = original(self, **by_name(arguments, signature))
         finally:
             recorder.end(call)
-        recorder.end_of_budget(call, left)
+        recorder.budget.end_of_call(call, left)
         return history
 
     return fit
@@ -95,7 +96,7 @@ def inference_call(original, name, adapter, recorder):
     def predict(self, *args, **kwargs):
         recorder.predicted = True
         if recorder.calls or recorder.predicting:
-            recorder.meet(self, adapter)
+            recorder.starts.meet(self, adapter, recorder.calls > 0)
             return original(self, *args, **kwargs)
         data = args[0] if args else kwargs.get("x", kwargs.get("generator"))
         source = source_of(data)
@@ -103,7 +104,7 @@ def inference_call(original, name, adapter, recorder):
             if source == "sequence":
                 fix_sequence(data, recorder.config["seed"])
             adapter.ensure_built(self, data)
-        recorder.meet(self, adapter)
+        recorder.starts.meet(self, adapter, recorder.calls > 0)
         recorder.predicting = True
         started = time.time()
         try:
@@ -123,7 +124,7 @@ def saving_call(original, adapter, recorder):
     @functools.wraps(original)
     def save(self, *args, **kwargs):
         if recorder.aligned:
-            recorder.meet(self, adapter)
+            recorder.starts.meet(self, adapter, recorder.calls > 0)
         return original(self, *args, **kwargs)
 
     return save
@@ -151,7 +152,7 @@ def batch_call(original, adapter, recorder):
             arguments = signature.bind(self, *args, **kwargs).arguments
         except TypeError:
             return original(self, *args, **kwargs)
-        recorder.end_of_batches()
+        recorder.budget.end_of_batches(recorder.calls, recorder.batch_calls.values())
         adapter.ensure_built(self, arguments.get("x"))
         call = recorder.batch_call(
             self,

@@ -286,7 +286,7 @@ class EagerKeras(object):
             recorder.snapshot(entry, call, "after_first_update", self.read(entry.leaves))
             if recorder.gradient:
                 self.sgd_probe(model, call)
-        recorder.end_where_slow(call)
+        recorder.budget.end_where_slow(call)
         return logs
 
     def run_test(self, model, function, iterator):

@@ -172,12 +172,12 @@ class Watcher(object):
             if self.training is not None:
                 return original(estimator, input_fn, hooks, steps, max_steps, saving_listeners)
             self.training = Training(estimator)
-            recorder, left, asked = self.recorder, self.recorder.left, steps or max_steps
-            before = recorder.taken
+            recorder, left, asked = self.recorder, self.recorder.budget.left, steps or max_steps
+            before = recorder.budget.taken
             if left == 0:
-                recorder.cut(recorder.calls, 1, asked, 0)
+                recorder.budget.cut(recorder.calls, 1, asked, 0)
             if left is not None and steps is None:  # a new Estimator's global step is the number of steps taken
-                max_steps = min(max_steps or recorder.budget, recorder.budget)
+                max_steps = min(max_steps or recorder.budget.steps, recorder.budget.steps)
             elif left is not None:
                 steps = min(steps, left)
             aligned.reseed(self.recorder.config["seed"] + self.recorder.calls)
@@ -186,8 +186,8 @@ class Watcher(object):
                 answer = original(estimator, input_fn, list(hooks or []) + [hook], steps, max_steps, saving_listeners)
             finally:
                 self.training = None
-            if left is not None and recorder.taken - before >= left and asked != left:
-                recorder.cut(recorder.calls - 1, 1, asked, left)
+            if left is not None and recorder.budget.taken - before >= left and asked != left:
+                recorder.budget.cut(recorder.calls - 1, 1, asked, left)
             return answer
 
         return train

@@ -85,7 +85,7 @@ class GraphKeras(object):
         )
         if first and entry.leaves is not None and call.index == entry.first_fit:
             recorder.snapshot(entry, call, "after_first_update", self.read(entry.leaves))
-        recorder.end_where_slow(call)
+        recorder.budget.end_where_slow(call)
         return outputs
 
     def test_step(self, model, function, inputs):
@@ -255,7 +255,7 @@ def epoch_callback(base, recorder, call, before_training=None):
 
         def on_epoch_end(self, epoch, logs=None):
             recorder.epoch_end(call, logs)
-            if recorder.is_over(call):
+            if recorder.budget.is_over(call):
                 self.model.stop_training = True
 
     return RecordEpochs()

@@ -1,9 +1,5 @@
 """The trace as it is written: who trains, with what, and what came of each step."""
 
-import glob
-import io
-import json
-import os
 import platform
 import resource
 import sys
@@ -12,22 +8,13 @@ import time
 import numpy as np
 
 from . import callers, draws, facts, predictions, weights
+from .budget import Budget
 from .content import added, sketch_of, values_of
-
-WAIT_SECONDS = 0.02
+from .lines import Lines
+from .starts import Starts, weights_file
 
 KEPT_BATCHES = 32
 """Of so many steps some of the batch's values are kept; of later ones the sketch alone."""
-
-
-FEWEST_STEPS = 5
-"""That a run takes, however slow they are."""
-ONE_OF_SEVERAL = 20
-"""So many times the limit of steps one model may take while another that was trained has not reached it."""
-
-
-class WeightsDiffer(ValueError):
-    """The other run's initial weights do not fit this run's model."""
 
 
 class Call(object):
@@ -77,16 +64,8 @@ class Entry(object):
         """Its samples can be given weights of their own (see remainder)."""
 
 
-def nudged(values):
-    """Weights moved by one unit in their last place, up or down: what rounding makes of a number."""
-    if values.dtype.kind != "f":
-        return values
-    ways = np.random.RandomState(values.size % 2**31).choice([-np.inf, np.inf], values.shape)
-    return np.nextafter(values, ways.astype(values.dtype))
-
-
 class Recorder(object):
-    """Writes events as they happen, one JSON object a line, flushed, so that a killed run leaves a readable trace."""
+    """Knows the training calls, models and predictions of a run, and writes what comes of them."""
 
     def __init__(self, config):
         self.config = config
@@ -94,22 +73,15 @@ class Recorder(object):
         self.shares_evenly = config.get("shares_evenly", False)
         self.gradient = self.aligned and config.get("gradient", True)
         """Whether the gradient of the first step is recorded."""
-        self.folder = config["output"]
-        if not os.path.isdir(self.folder):
-            os.makedirs(self.folder)
-        self.file = io.open(os.path.join(self.folder, "trace.jsonl"), "a", encoding="utf-8")
-        self.process = os.getpid()
+        self.lines = Lines(config["output"])
+        self.write, self.note = self.lines.write, self.lines.note
+        self.budget = Budget(config, self.lines)
+        self.starts = Starts(config, self.lines)
         self.machine = None
         self.entries = []
         self.active = []
         self.batch_calls = {}
         self.calls = 0
-        self.notes = set()
-        self.aligned_weights = {}
-        self.own = {}
-        """What the script itself gave a weight before it was aligned, by id: (mean, spread, value)."""
-        self.met = {}
-        self.met_files = 0
         self.predicted = False
         """A batch may hold what a model made."""
         self.predicting = False
@@ -123,28 +95,8 @@ class Recorder(object):
         self.train_seconds = 0.0
         self.train_samples = 0
         self.overhead = 0.0
-        self.budget = config.get("budget")
-        """Steps that the run takes at most, whatever it trains; None for no limit."""
-        self.patience = config.get("patience")
-        """Seconds after its first step in which it begins others; None for no limit."""
-        self.exactly = config.get("exactly")
-        """Steps after which it is ended amid a training call; None where it is not."""
-        self.taken = 0
-        self.first_step_over = None
 
-    # -- lines
-
-    def write(self, event, **fields):
-        if os.getpid() != self.process:  # a child the script forked; it has this file open too
-            return
-        fields["event"] = event
-        self.file.write(json.dumps(clean(fields), sort_keys=True) + "\n")
-        self.file.flush()
-
-    def note(self, text):
-        if text not in self.notes:
-            self.notes.add(text)
-            self.write("note", text=text)
+    # -- the run
 
     def write_start(self, adapter=None):
         if self.started_event:
@@ -178,7 +130,7 @@ class Recorder(object):
             peak_memory_bytes=peak_memory(),
             packages=versions(self.config.get("imports", [])),
         )
-        self.file.close()
+        self.lines.close()
 
     # -- training calls
 
@@ -221,75 +173,6 @@ class Recorder(object):
             self.batch_calls[id(model)] = call
         return call
 
-    def end_of_batches(self):
-        """Ends the script where a loop of `train_on_batch` has taken the steps that the limits allow: of each model
-        that it trained by now, or many times as many of one. No argument of such a loop could be made smaller."""
-        if self.left == 0:
-            first = min([call.index for call in self.batch_calls.values()] or [self.calls])
-            self.cut(first, None, None, self.taken)
-        limit = (self.config.get("steps_per_epoch") or 0) * (self.config.get("epochs") or 1)
-        taken = [call.step for call in self.batch_calls.values()]
-        if limit and taken and (min(taken) >= limit or max(taken) >= ONE_OF_SEVERAL * limit):
-            self.note(
-                "ended after %d calls of train_on_batch on %d models, as --steps asks: what the script does "
-                "after them was not run" % (sum(taken), len(taken))
-            )
-            raise SystemExit(0)
-
-    # -- the budget of steps
-
-    @property
-    def left(self):
-        """Steps that the run may still take; None for no limit."""
-        return None if self.budget is None else max(0, self.budget - self.taken)
-
-    def limits(self, whole):
-        """The limits of one training call whose epochs have `whole` steps (None where nobody knows)."""
-        if self.left is None or (whole is not None and whole <= self.left):
-            return self.config
-        steps = self.config.get("steps_per_epoch")
-        return dict(self.config, steps_per_epoch=min(steps or self.left, self.left))
-
-    def is_over(self, call):
-        """Whether a training call is to end with the epoch that just ended: one more would pass the budget."""
-        call.epochs += 1
-        asked = min(call.asked["epochs"], self.config.get("epochs") or call.asked["epochs"])
-        if self.budget is None or call.epochs >= asked or self.taken + call.step <= self.budget:
-            return False
-        call.cut = True
-        return True
-
-    def end_of_budget(self, call, left):
-        """Ends the script after a training call that the budget cut. `left`: what was left of the budget when it
-        began."""
-        if left is None:
-            return
-        whole = call.whole
-        steps = self.config.get("steps_per_epoch")
-        whole_taken = whole is not None and (whole <= left or (steps is not None and steps <= left))
-        if call.cut or (not whole_taken and call.step >= left):
-            self.cut(call.index, call.asked["epochs"], whole, call.steps)
-
-    def end_where_slow(self, call):
-        """Ends the script amid a training call: where its steps take long, once it has taken a few, or after as many as
-        another run was ended with. Not with the last step of an epoch, behind which its validation belongs."""
-        if self.exactly is not None:
-            over = self.taken >= self.exactly
-        else:
-            over = (
-                self.patience is not None
-                and self.taken >= FEWEST_STEPS
-                and call.step != call.whole
-                and time.time() - self.first_step_over > self.patience
-            )
-        if over:
-            self.cut(call.index, call.asked["epochs"], call.whole, call.steps, True)
-
-    def cut(self, index, epochs, steps_per_epoch, steps, slow=False):
-        """Ends the script, which counts as a normal end: what it does with a shortened training is its own matter."""
-        self.write("cut", fit=index, epochs=epochs, steps_per_epoch=steps_per_epoch, steps=steps, slow=slow)
-        raise SystemExit(0)
-
     def entry(self, model, adapter):
         for entry in self.entries:
             if entry.model is model:
@@ -301,7 +184,7 @@ class Recorder(object):
 
     def first_call(self, entry, call):
         """Lists the model's weights, gives it the other run's initial ones, and keeps what it starts from."""
-        model, adapter = entry.model, entry.adapter
+        model, adapter, starts = entry.model, entry.adapter, self.starts
         if not adapter.is_built(model):
             self.note(
                 "model %d (%s) has no weights before its first step, so they could not be aligned or recorded"
@@ -312,8 +195,8 @@ class Recorder(object):
         # A graph model trains what was trainable when it was compiled.
         trained = getattr(model, "_collected_trainable_weights", None) or model.trainable_weights
         trainable = set(id(variable) for variable in trained)
-        self.keep_own(adapter, [variable for variable in entry.leaves if id(variable) not in self.aligned_weights])
-        theirs = self.theirs(weights_file(entry.index, "initial"))
+        starts.keep_own(adapter, [variable for variable in entry.leaves if id(variable) not in starts.aligned])
+        theirs = starts.theirs(weights_file(entry.index, "initial"))
         self.write(
             "model",
             index=entry.index,
@@ -323,103 +206,20 @@ class Recorder(object):
                 [weights.name_of(variable), weights.shape_of(variable), id(variable) in trainable]
                 for variable in entry.leaves
             ],
-            own=[self.own_start(variable, theirs, i) for i, variable in enumerate(entry.leaves)],
+            own=[starts.own_start(variable, theirs, i) for i, variable in enumerate(entry.leaves)],
             **facts.of_model(model),
         )
         if self.config.get("initial_weights"):
-            self.load_initial(entry, theirs)
+            starts.load(entry, theirs)
         for variable in entry.leaves:
-            self.aligned_weights[id(variable)] = variable
+            starts.aligned[id(variable)] = variable
         entry.initial = adapter.read(entry.leaves)
         self.snapshot(entry, call, "initial", entry.initial)
 
-    def keep_own(self, adapter, variables):
-        for variable, value in zip(variables, adapter.read(variables)):
-            if value.dtype.kind in "fiu" and value.size:
-                mean, spread = np.mean(value, dtype=np.float64), np.std(value, dtype=np.float64)
-                self.own[id(variable)] = float(mean), float(spread), value
-
-    def own_start(self, variable, theirs, index):
-        """[mean, spread, from a file, distance] of what the script itself gave a weight; the distance is from the other
-        run's, over its largest element. None where the weight was trained before, and where it holds no numbers."""
-        mean, spread, value = self.own.pop(id(variable), (None, None, None))
-        if value is None:
-            return None
-        distance = None
-        if theirs is not None and index < len(theirs) and theirs[index].shape == value.shape:
-            largest = np.abs(theirs[index]).max()
-            distance = float(np.abs(theirs[index] - value).max() / (largest or 1.0))
-        return [mean, spread, facts.given(variable), distance]
-
-    def meet(self, model, adapter):
-        """Aligns a model with the other run's before anything leaves it: what the generator of a GAN predicts before it
-        is trained, a file of its first weights. Not so weights that a file gave, while nothing is trained: that they
-        are the right ones is for the script to show."""
-        if id(model) in self.met or not adapter.is_built(model):
-            return
-        self.met[id(model)] = model
-        fresh = [variable for variable in weights.of_model(model) if id(variable) not in self.aligned_weights]
-        if not fresh:
-            return
-        name = "met-%d.npz" % self.met_files
-        self.met_files += 1
-        self.aligned_weights.update((id(variable), variable) for variable in fresh)
-        begun = [variable for variable in fresh if self.calls or not facts.from_file(variable)]
-        self.keep_own(adapter, fresh)
-        values = self.theirs(name)
-        if values is not None and begun:
-            if [tuple(value.shape) for value in values] == [weights.shape_of(variable) for variable in begun]:
-                adapter.assign(begun, values)
-            else:
-                self.note("the weights of %s before its first use do not fit those of the other run" % model.name)
-        self.save(name, adapter.read(begun))
-
-    def load_initial(self, entry, values):
-        if values is None:
-            raise WeightsDiffer(
-                "the other run has no initial weights for model %d (%s): it trained %d models with weights to record"
-                % (
-                    entry.index,
-                    entry.model.name,
-                    len(glob.glob(os.path.join(self.config["initial_weights"], weights_file("*", "initial")))),
-                )
-            )
-        theirs = [tuple(value.shape) for value in values]
-        ours = [weights.shape_of(variable) for variable in entry.leaves]
-        if theirs != ours:
-            raise WeightsDiffer(
-                "the other run's initial weights do not fit model %d (%s): %s"
-                % (entry.index, entry.model.name, first_mismatch(theirs, ours, entry.leaves))
-            )
-        # A layer shared with a model that was trained before keeps what that training made of it.
-        fresh = [i for i, variable in enumerate(entry.leaves) if id(variable) not in self.aligned_weights]
-        if self.config.get("nudged"):
-            values = [nudged(value) for value in values]
-        entry.adapter.assign([entry.leaves[i] for i in fresh], [values[i] for i in fresh])
-
     def snapshot(self, entry, call, moment, values):
         name = weights_file(entry.index, moment)
-        self.save(name, values)
+        self.lines.save(name, values)
         self.write("weights", model=entry.index, fit=call.index, moment=moment, file=name)
-
-    def save(self, name, values):
-        """Arrays as a file of the trace, whole or not there: another run may wait for it."""
-        path = os.path.join(self.folder, name)
-        np.savez(path + ".npz", **{str(i): value for i, value in enumerate(values)})
-        os.rename(path + ".npz", path)
-
-    def theirs(self, name):
-        """The arrays in this file of the other run, once it has written them; None when it has not and is over."""
-        folder = self.config.get("initial_weights")
-        if not folder:
-            return None
-        path = os.path.join(folder, name)
-        while os.path.exists(os.path.join(folder, "running")) and not os.path.exists(path):
-            time.sleep(WAIT_SECONDS)
-        if not os.path.exists(path):
-            return None
-        with np.load(path) as stored:
-            return [stored[str(i)] for i in range(len(stored.files))]
 
     # -- predictions
 
@@ -460,7 +260,7 @@ class Recorder(object):
         else:
             index = len(self.predictors)
             self.predictors.append(([model], leaves))
-            self.save("predictor-%d.npz" % index, adapter.read(leaves))
+            self.lines.save("predictor-%d.npz" % index, adapter.read(leaves))
         self.write_start(adapter)
         self.write(
             "predictor",
@@ -483,7 +283,7 @@ class Recorder(object):
         if leaves:
             samples = sum(len(part) for part in leaves[0]) if leaves[0][0].ndim else None
             sketch = sketch_of(leaves)
-            values = self.keep_batch(call, leaves) if sketch and self.taken < KEPT_BATCHES else None
+            values = self.keep_batch(call, leaves) if sketch and self.budget.taken < KEPT_BATCHES else None
         self.write(
             "step",
             fit=call.index,
@@ -500,8 +300,7 @@ class Recorder(object):
             shared_evenly=self.shares_evenly and call.entry.weighable,
         )
         call.step += 1
-        self.taken += 1
-        self.first_step_over = self.first_step_over or time.time()
+        self.budget.count()
         if call.steps:
             self.train_seconds += seconds
             self.train_samples += samples or 0
@@ -520,7 +319,7 @@ class Recorder(object):
         if values is None:
             return None
         name = "batch-%d-%d-%d.npz" % (call.index, call.epoch, call.step)
-        self.save(name, values)
+        self.lines.save(name, values)
         return name
 
     def running_loss(self, call):
@@ -606,17 +405,6 @@ def weighed(weights, samples):
     return [sum(float(part.mean()) for part in excess), sum(float((part**2).mean()) for part in excess)]
 
 
-def weights_file(model, moment):
-    return "model-%s-%s.npz" % (model, moment)
-
-
-def first_mismatch(theirs, ours, variables):
-    for i, (a, b) in enumerate(zip(theirs, ours)):
-        if a != b:
-            return "weight %d (%s) has shape %s here and %s there" % (i, weights.name_of(variables[i]), b, a)
-    return "%d weights here, %d there" % (len(ours), len(theirs))
-
-
 def peak_memory():
     """Bytes of host memory at its highest. In a fork the libraries' pages that only its server has used do not count:
     391 MiB where a new interpreter has 691 (TensorFlow 2.21, a small model)."""
@@ -628,25 +416,3 @@ def versions(names):
     """Of the modules that are imported and tell their version."""
     pairs = ((name, getattr(sys.modules.get(name), "__version__", None)) for name in names)
     return dict((name, version) for name, version in pairs if isinstance(version, str))
-
-
-def clean(value):
-    """As JSON can hold it: tensors and numpy scalars become numbers, functions their names."""
-    if isinstance(value, dict):
-        return {str(key): clean(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [clean(item) for item in value]
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    if isinstance(value, float):
-        return value
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        return value.item() if value.size == 1 else value.tolist()
-    if hasattr(value, "numpy"):
-        try:
-            return clean(value.numpy())
-        except Exception:
-            return repr(value)
-    return getattr(value, "__name__", None) or repr(value)

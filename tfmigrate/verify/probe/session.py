@@ -55,7 +55,7 @@ def run(config):
         )
         return CRASHED
     code, error = execute(config)
-    if os.getpid() != recorder.process:  # the script forked and its child came to the end too
+    if os.getpid() != recorder.lines.process:  # the script forked and its child came to the end too
         sys.stdout.flush()
         os._exit(code)
     try:
