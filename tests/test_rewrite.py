@@ -854,6 +854,32 @@ class TestOneFile:
         (again,) = migrate_sources({"x.py": file.after}, Settings())
         assert not again.findings
 
+    PYTHON_2 = (
+        "def spread(model, n):\n    if n == 1:\n\treturn model\n    text = '''\n\tkept\n'''\n"
+        "    return copies(model, n)\n"
+    )
+
+    def test_what_python_3_refuses_for_its_tabs_is_read_as_python_2_did(self) -> None:
+        (file,) = migrate_sources({"multi_gpu.py": self.PYTHON_2}, Settings())
+        assert (file.status, file.before) == ("migrated", self.PYTHON_2)
+        assert file.after == self.PYTHON_2.replace("\treturn", "        return")
+        (finding,) = file.findings
+        assert (finding.code, finding.line) == ("TFM004", 3)
+        assert "Python 3 refuses" in finding.message
+        (again,) = migrate_sources({"multi_gpu.py": file.after}, Settings())
+        assert (again.status, again.findings) == ("unchanged", ())
+
+    @pytest.mark.parametrize(
+        "code",
+        [
+            "if a:\n    b\n\tprint 'c'\n",  # Python 2 in more than its tabs
+            "if a:\n        b\n\tc\n\t  d\n",  # no block in Python 2 either
+        ],
+    )
+    def test_more_than_tabs_is_an_error(self, code: str) -> None:
+        (file,) = migrate_sources({"x.py": code}, Settings())
+        assert (file.status, file.after) == ("error", code)
+
     def test_tabs_mixed_with_spaces_stay_where_nothing_is_rewritten(self) -> None:
         code = self.MIXED % "unknown, 2"
         (file,) = migrate_sources({"x.py": code}, Settings())

@@ -20,7 +20,7 @@ from tfmigrate.plan.planner import plan_program
 from tfmigrate.plan.selection import Selection
 from tfmigrate.result import FileResult, Finding, Status
 from tfmigrate.settings import Settings
-from tfmigrate.understand.indentation import shift, spaced
+from tfmigrate.understand.indentation import is_python_2, shift, spaced
 from tfmigrate.understand.interpreter import interpret
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.names import MULTI_GPU_MODEL
@@ -58,23 +58,28 @@ def migrate_sources(sources: Mapping[str, str], settings: Settings) -> tuple[Fil
 def _parsed(source: Source) -> Module | FileResult:
     text = source.text
     try:
-        problem = limits.too_large(text, source.settings.largest_file) or limits.too_deep(text, source.numbering)
-        if problem is not None:
-            return FileResult(source.path, "error", error=problem, before=text, after=text)
-        guard.compiles(text)
         try:
-            return Module(source.path, text, source.numbering)
-        except cst.ParserSyntaxError:
+            return _read(source, text)
+        except (cst.ParserSyntaxError, TabError):
             without_tabs = spaced(text)
             if without_tabs is None:
                 raise
-            return Module(source.path, without_tabs, source.numbering)
+            return _read(source, without_tabs)
     except cst.ParserSyntaxError as error:
         line, reason = error.raw_line, error.message
     except (SyntaxError, ValueError) as error:
         line, reason = getattr(error, "lineno", None) or 1, str(getattr(error, "msg", error))
     message = explain_syntax_error(text, line, reason, source.numbering)
     return FileResult(source.path, "error", error=message, before=text, after=text)
+
+
+def _read(source: Source, text: str) -> Module | FileResult:
+    """The module of this text, or why it is not read. Raises what Python's parser or LibCST raises."""
+    problem = limits.too_large(text, source.settings.largest_file) or limits.too_deep(text, source.numbering)
+    if problem is not None:
+        return FileResult(source.path, "error", error=problem, before=text, after=text)
+    guard.compiles(text)
+    return Module(source.path, text, source.numbering)
 
 
 def _migrated(read: Mapping[Module, Source]) -> dict[Module, FileResult]:
@@ -158,12 +163,15 @@ def _in_file(result: FileResult, text: str) -> FileResult:
         replace(finding, column=max(1, finding.column - shift(text, result.before, finding.line)))
         for finding in result.findings
     )
-    if not result.changed:
+    unread = is_python_2(text)
+    if not result.changed and not (unread and result.status == "unchanged"):
         return replace(result, findings=findings, before=text, after=text)
     line = next(n for n in itertools.count(1) if shift(text, result.before, n))
     message = "tabs and spaces are mixed in the indentation of this file: each tab becomes spaces"
+    if unread:
+        message = "Python 3 refuses the mixture of tabs and spaces in the indentation: as Python 2 read it, in spaces"
     mixed = Finding(line, 1, codes.MIXED_INDENTATION, message, "rewrite")
-    return replace(result, findings=tuple(sorted((*findings, mixed))), before=text)
+    return replace(result, status="migrated", findings=tuple(sorted((*findings, mixed))), before=text)
 
 
 def _aliases(settings: Mapping[Module, Settings]) -> tuple[str, ...]:

@@ -46,6 +46,7 @@ def codes(code: str, target: str | None = None, head: str = HEAD) -> list[str]:
         ("tf.random_normal([2])", "TFM501", "(it was in 1.15): it is tensorflow.random.normal"),
         ("tf.keras.optimizers.Adam(lr=0.1)", "TFM501", "(it did in 1.15, 2.3, 2.9"),
         ("keras.Sequential([]).predict_classes(x)", "TFM501", "take predict(x).argmax(axis=-1)"),
+        ("keras.Sequential([]).get_input_shape_at(0)", "TFM501", "use model.input_shape"),
         ("from tensorflow.keras.layers.experimental.preprocessing import Rescaling", "TFM501", "2.3, 2.9 and 2.15"),
         ("from tensorflow.keras.utils import to_categoricals", "TFM502", "tensorflow.keras.utils.to_categorical?"),
         ("import tensorflow.contrib.slim", "TFM501", "tensorflow.contrib is not in TensorFlow 2.21 (it was in 1.15)"),
@@ -64,6 +65,11 @@ def test_a_name_or_keyword_that_is_not_there_is_told_with_the_versions_and_the_n
     ((line, told, message),) = said(code + "\n")
     assert (line, told) == (1, found)
     assert words in message
+
+
+def test_no_private_name_is_suggested_for_a_public_one() -> None:
+    ((_, _, message),) = said("keras.Sequential([]).flatten_layers()\n")
+    assert "_flatten_layers" not in message
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
-"""Indentation that Python reads and LibCST does not: tabs and spaces mixed. As spaces, both read the same program."""
+"""Tabs and spaces mixed in the indentation, which Python 2 read, Python 3 reads in part, and LibCST in less. As spaces,
+all read the same program."""
 
 from __future__ import annotations
 
@@ -17,14 +18,33 @@ def spaced(text: str) -> str | None:
     """The same program without tabs in its indentation, each up to the next multiple of 8 columns as Python counts.
 
     None where there is no tab, or where the program would not be the same. Line numbers stay; strings are not touched.
+    Raises SyntaxError where tabs are not all that Python 3 refuses.
     """
-    inside = _lines_inside_strings(text)
-    lines = text.split("\n")
-    new = "\n".join(
-        line if number in inside else _TABS.sub(lambda tabs: tabs[0].expandtabs(8), line)
-        for number, line in enumerate(lines, 1)
+    inside = _lines_inside_strings(_expanded(text, frozenset()))
+    new = _expanded(text, inside)
+    if new == text:
+        return None
+    tree = _tree(new)
+    return new if is_python_2(text) or tree == _tree(text) else None
+
+
+def is_python_2(text: str) -> bool:
+    """Whether Python 3 refuses the indentation because a block depends on the width of a tab, which Python 2 knew."""
+    try:
+        _tree(text)
+    except TabError:
+        return True
+    except SyntaxError:
+        return False
+    return False
+
+
+def _expanded(text: str, but: Set[int]) -> str:
+    """With the tabs as spaces in the indentation of all lines `but` these."""
+    return "\n".join(
+        line if number in but else _TABS.sub(lambda tabs: tabs[0].expandtabs(8), line)
+        for number, line in enumerate(text.split("\n"), 1)
     )
-    return new if new != text and _tree(new) == _tree(text) else None
 
 
 def shift(before: str, after: str, line: int) -> int:

@@ -67,7 +67,7 @@ def _generator_call(call: cst.Call, method: str, new: str, tables: Tables) -> Ca
             arguments.append(Argument(arg.value, name, arg))
     dropped = sorted(gone & named.keys())
     if dropped:
-        message += f"; {', '.join(dropped)} no longer exist there"
+        message += f"; {', '.join(dropped)} no longer {'exists' if len(dropped) == 1 else 'exist'} there"
     return CallChange(codes.GENERATOR_METHODS, call, message, Arguments(call, tuple(arguments), new))
 
 

@@ -167,7 +167,11 @@ class PublicNames:
         if elsewhere:
             return min(elsewhere, key=lambda other: (_distance(other, name), other))
         known = self.section(head).members.get(head, ())
-        siblings = [child for child in known if self.entry(f"{head}.{child}", version) is not None]
+        siblings = [
+            child
+            for child in known
+            if child.startswith("_") <= last.startswith("_") and self.entry(f"{head}.{child}", version) is not None
+        ]
         near = difflib.get_close_matches(last, siblings, n=1, cutoff=0.75)
         return f"{head}.{near[0]}" if near else None
 
