@@ -605,6 +605,23 @@ def test_what_nothing_leads_to_is_run_in_float64(tmp_path: Path, monkeypatch: py
     assert any("without a known cause" in note for note in report.notes), "it stays in float64"
 
 
+def test_a_genuine_run_that_was_set_aside_is_not_run_in_float64(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = Growing(tmp_path, monkeypatch)
+
+    def behave(world: World, limits: Limits) -> Training | str:
+        if world.kind != "genuine" and lab.roles.count(world.role) == 1:
+            return "WeightsDiffer: the other run's initial weights do not fit model 0 (resnet50)"
+        return usual(world, limits)
+
+    lab.behaviour = behave
+    report = lab.verify()
+    assert report.verdict == "EQUIVALENT", report.reason
+    assert {world.kind for world, _, _ in lab.seen if world.doubles} == {"restored", "migrated"}
+    assert "computed in float64" in report.reason
+
+
 @pytest.mark.parametrize("kind", ["genuine", "migrated"])
 def test_what_does_not_run_in_float64_is_judged_as_it_is(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
