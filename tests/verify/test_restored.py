@@ -165,7 +165,9 @@ for _ in range(2):
 def test_compile_decides_what_is_trained(
     keras: int, tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch
 ) -> None:
-    restored(ADVERSARIES, keras, tmp_path, runtime_for, launch)
+    judge, both = restored(ADVERSARIES, keras, tmp_path, runtime_for, launch).trace.models
+    assert [trained for _, _, trained in judge.weights] == [True] * 4
+    assert sum(trained for _, _, trained in both.weights) == 2, "it is still in what is compiled later"
 
 
 SHARED = """

@@ -192,9 +192,7 @@ class Recorder(object):
             )
             return
         entry.leaves = weights.of_model(model)
-        # A graph model trains what was trainable when it was compiled.
-        trained = getattr(model, "_collected_trainable_weights", None) or model.trainable_weights
-        trainable = set(id(variable) for variable in trained)
+        trainable = set(id(variable) for variable in weights.trained_in(model))
         starts.keep_own(adapter, [variable for variable in entry.leaves if id(variable) not in starts.aligned])
         theirs = starts.theirs(weights_file(entry.index, "initial"))
         self.write(

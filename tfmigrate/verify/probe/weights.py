@@ -61,6 +61,21 @@ def of_model(model):
     return variables
 
 
+def trained_in(model):
+    """The weights that a training call changes. In old Keras and in Keras 2 these are the ones that were trainable when
+    the model was compiled, whatever the script has set since (tf_keras, RespectCompiledTrainableState)."""
+    collected = getattr(model, "_collected_trainable_weights", None)  # of a graph
+    compiled = hasattr(model, "_get_trainable_state") and getattr(model, "_compiled_trainable_state", None)
+    if collected or not compiled:
+        return collected or model.trainable_weights
+    set_since = model._get_trainable_state()
+    model._set_trainable_state(compiled)
+    try:
+        return list(model.trainable_weights)
+    finally:
+        model._set_trainable_state(set_since)
+
+
 def name_of(variable):
     return getattr(variable, "path", None) or variable.name
 
