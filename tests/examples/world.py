@@ -108,16 +108,10 @@ class Settler:
         self.facts = importlib.import_module("probe.facts")
 
     def recorder(self, base, config):
-        settler = self
-
-        class Recorder(base):
-            def load_initial(self, entry, values):
-                settler.settle(entry.model, entry.adapter)
-
-            def keep_own(self, adapter, variables):
-                """Some are settled by then."""
-
-        self.record = Recorder(config)
+        self.record = base(config)
+        starts = self.record.starts
+        starts.load = lambda entry, values: self.settle(entry.model, entry.adapter)
+        starts.keep_own = lambda adapter, variables: None  # Some are settled by then.
         return self.record
 
     def prepare(self, original, config, recorder):
