@@ -12,6 +12,7 @@ import pytest
 from tfmigrate.errors import UserError
 from tfmigrate.verify.judge.plan import VerifyOptions, flavour_of, replicas_written
 from tfmigrate.verify.judge.report import Report
+from tfmigrate.verify.judge.stopping import OutOfTime
 from tfmigrate.verify.judge.verdict import verify
 from tfmigrate.verify.run.runtimes import Runtime
 from tfmigrate.verify.run.trace import Cut
@@ -125,6 +126,21 @@ def test_a_model_that_keras_itself_builds_otherwise_is_compared_on_one_keras(
     assert report.verdict == ("SMOKE PASSED" if options else "EQUIVALENT"), report.reason
     assert "the old Keras builds another model than Keras 3 does from the same script" in report.alone
     assert {pair.old for pair in report.pairs} <= {"restored on Keras 3", "restored on Keras 2"}
+
+
+def test_a_genuine_run_that_was_set_aside_is_not_held_against_the_new_one_where_time_runs_out(lab: Laboratory) -> None:
+    def behave(world: World, limits: Limits) -> Training | str | BaseException:
+        if world.role.startswith("control"):
+            return OutOfTime("the time limit of 60 seconds")
+        if world.kind != "genuine" and lab.roles.count(world.role) == 1:
+            return "WeightsDiffer: the other run's initial weights do not fit model 0 (resnet50)"
+        return usual(world, limits)
+
+    lab.behaviour = behave
+    report = lab.verify()
+    assert report.state == "out of time"
+    assert "restored on Keras 3 vs migrated on Keras 3: they agree" in report.reason
+    assert {pair.old for pair in report.pairs} == {"restored on Keras 3"}
 
 
 def test_a_migration_that_builds_another_model_is_the_new_scripts_doing(lab: Laboratory) -> None:
