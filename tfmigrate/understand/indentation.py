@@ -32,10 +32,8 @@ def is_python_2(text: str) -> bool:
     """Whether Python 3 refuses the indentation because a block depends on the width of a tab, which Python 2 knew."""
     try:
         _tree(text)
-    except TabError:
-        return True
-    except SyntaxError:
-        return False
+    except SyntaxError as error:
+        return isinstance(error, TabError)
     return False
 
 

@@ -90,6 +90,9 @@ class Lab:
         self.aside = why
         self.runs = {role: run for role, run in self.runs.items() if run.world.kind == "genuine"}
 
+    def is_aside(self, run: Run) -> bool:
+        return bool(self.aside) and run.world.kind == "genuine"
+
     def judge_only(self, places: Iterable[Place], why: str, *, parts: bool) -> None:
         """Compares these steps alone, of the runs so far and of all to come; see Judged."""
         before = self.judged.why if self.judged is not None else ()

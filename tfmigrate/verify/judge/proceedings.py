@@ -45,9 +45,8 @@ def _stopped(lab: Lab, stop: BaseException) -> Report:
 def _so_far(lab: Lab) -> tuple[Pair, ...]:
     """The new runs that are over against the first old one that is, where both compute in the same type; held to the
     floor of the tolerance."""
-    aligned = [run for run in lab.over.values() if run.world.aligned and run.ok]
-    kinds = ("restored",) if lab.aside else ("genuine", "restored")
-    old = next((run for kind in kinds for run in aligned if run.world.kind == kind), None)
+    aligned = [run for run in lab.over.values() if run.world.aligned and run.ok and not lab.is_aside(run)]
+    old = next((run for kind in ("genuine", "restored") for run in aligned if run.world.kind == kind), None)
     if old is None:
         return ()
     band = tolerance(0.0, len(old.trace.steps))

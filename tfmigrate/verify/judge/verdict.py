@@ -225,8 +225,9 @@ def _computed_in_float64(lab: Lab, reference: Run, why: str) -> float | None:
         return None
     before, judged = dict(lab.runs), lab.judged
     lab.judged = None
-    compared = {role: run for role, run in before.items() if not (lab.aside and run.world.kind == "genuine")}
-    worlds = {role: replace(run.world, doubles=True) for role, run in compared.items() if run.ok}
+    worlds = {
+        role: replace(run.world, doubles=True) for role, run in before.items() if run.ok and not lab.is_aside(run)
+    }
     first = lab.run(worlds.pop(reference.world.role))[0]
     others = lab.run(*worlds.values(), start=first) if first.ok else []
     if first.ok and all(run.ok for run in others):

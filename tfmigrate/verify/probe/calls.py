@@ -96,7 +96,7 @@ def inference_call(original, name, adapter, recorder):
     def predict(self, *args, **kwargs):
         recorder.predicted = True
         if recorder.calls or recorder.predicting:
-            recorder.starts.meet(self, adapter, recorder.calls > 0)
+            recorder.meet(self, adapter)
             return original(self, *args, **kwargs)
         data = args[0] if args else kwargs.get("x", kwargs.get("generator"))
         source = source_of(data)
@@ -104,7 +104,7 @@ def inference_call(original, name, adapter, recorder):
             if source == "sequence":
                 fix_sequence(data, recorder.config["seed"])
             adapter.ensure_built(self, data)
-        recorder.starts.meet(self, adapter, recorder.calls > 0)
+        recorder.meet(self, adapter)
         recorder.predicting = True
         started = time.time()
         try:
@@ -124,7 +124,7 @@ def saving_call(original, adapter, recorder):
     @functools.wraps(original)
     def save(self, *args, **kwargs):
         if recorder.aligned:
-            recorder.starts.meet(self, adapter, recorder.calls > 0)
+            recorder.meet(self, adapter)
         return original(self, *args, **kwargs)
 
     return save

@@ -214,6 +214,9 @@ class Recorder(object):
         entry.initial = adapter.read(entry.leaves)
         self.snapshot(entry, call, "initial", entry.initial)
 
+    def meet(self, model, adapter):
+        self.starts.meet(model, adapter, self.calls > 0)
+
     def snapshot(self, entry, call, moment, values):
         name = weights_file(entry.index, moment)
         self.lines.save(name, values)
