@@ -89,3 +89,43 @@ def test_a_copy_that_gives_back_the_model_for_one_gpu_still_does(
     after = Path("train.py").read_text(encoding="utf-8")
     assert "MirroredStrategy" in after
     assert ("get_strategy()" in after) == strategy
+
+
+def test_a_file_that_nothing_imports_any_more_stays_as_it_was(project: Path) -> None:
+    Path("split.py").write_text(COPY.format(name="make_parallel"), encoding="utf-8")
+    Path("train.py").write_text(SCRIPT.format(name="make_parallel"), encoding="utf-8")
+    first = {file.path: file for file in migrate.fix(["."], Settings(jobs=1)).files}
+    assert "split" not in Path("train.py").read_text(encoding="utf-8")
+    assert Path("split.py").read_text(encoding="utf-8") == COPY.format(name="make_parallel")
+    assert [(finding.code, finding.action) for finding in first["split.py"].findings] == [("TFM272", "warn")]
+    assert not any(file.changed for file in migrate.fix(["."], Settings(jobs=1)).files)
+
+
+HELPER = "\n\ndef rows(x, i, n):\n    return x[i::n]\n"
+
+
+def test_a_file_with_functions_of_the_copy_alone_does_too(project: Path) -> None:
+    text = COPY.format(name="make_parallel").replace("x[i::gpu_count]", "rows(x, i, gpu_count)") + HELPER
+    Path("split.py").write_text(text, encoding="utf-8")
+    Path("train.py").write_text(SCRIPT.format(name="make_parallel"), encoding="utf-8")
+    migrate.fix(["."], Settings(jobs=1))
+    assert Path("split.py").read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize(
+    ("more", "reader"),
+    [
+        (HELPER, ""),
+        ("\n\nclass Parts:\n    pass\n", ""),
+        ("", "from split import *\n"),
+        ("", "import keras\nimport split\n\nprint(keras, split.Lambda)\n"),
+        ("", "import keras\nfrom split import Lambda\n\nprint(keras, Lambda)\n"),
+    ],
+)
+def test_a_file_that_others_may_take_something_from_is_migrated(project: Path, more: str, reader: str) -> None:
+    Path("split.py").write_text(COPY.format(name="make_parallel") + more, encoding="utf-8")
+    Path("train.py").write_text(SCRIPT.format(name="make_parallel"), encoding="utf-8")
+    Path("other.py").write_text(f"{reader}from train import model\n\nprint(model)\n", encoding="utf-8")
+    files = {file.path: file for file in migrate.fix(["."], Settings(jobs=1)).files}
+    assert "from tensorflow.keras.models import Model" in Path("split.py").read_text(encoding="utf-8")
+    assert "TFM272" not in {finding.code for finding in files["split.py"].findings}

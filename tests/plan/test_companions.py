@@ -295,6 +295,16 @@ def test_visible_devices_are_chosen_before_their_memory_grows() -> None:
     assert "K.set_session" not in file.after
 
 
+def test_options_of_gpus_may_be_a_dict() -> None:
+    given = "gpu_options={'allow_growth': True, %s}"
+    session = f"K.set_session(tf.Session(config=tf.ConfigProto({given})))\n"
+    file = migrated(session % "'visible_device_list': '1'", before_model=True)
+    assert "set_memory_growth(gpu, True)" in file.after
+    assert "set_visible_devices([tf.config.list_physical_devices('GPU')[1]], 'GPU')" in file.after
+    assert "K.set_session" not in file.after
+    assert "K.set_session" in migrated(session % "**more", before_model=True).after
+
+
 def test_devices_are_configured_before_the_strategy_is_made() -> None:
     file = migrated("K.set_session(tf.Session(config=tf.ConfigProto(log_device_placement=True)))\n", before_model=True)
     assert file.after.index("set_log_device_placement") < file.after.index("MirroredStrategy")

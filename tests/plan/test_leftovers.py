@@ -212,6 +212,19 @@ def test_what_is_compiled_again_in_the_same_words_is_compiled_once(between: str,
     assert migrate(AGAIN.format(between=between)).after.count(".compile(") == compiles
 
 
+def test_what_either_arm_compiles_is_compiled_whichever_runs() -> None:
+    text = HEAD + (
+        "model = Sequential([Dense(1, input_shape=(4,))])\n"
+        "if G > 1:\n    parallel = multi_gpu_model(model, G)\n    parallel.compile('sgd', 'mse')\n    trained = parallel\n"
+        "else:\n    model.compile('sgd', 'mse')\n    {last}\ntrained.fit(batches)\n"
+    )
+    after = migrate(text.format(last="trained = model")).after
+    assert "    model.compile('sgd', 'mse')\n    trained = model\ntrained.fit(" in after
+    assert "    if G > 1:" not in after
+    both = migrate(text.format(last="trained = other(model)")).after
+    assert both.index("model.compile('sgd', 'mse')") < both.index("    if G > 1:")
+
+
 def test_what_is_compiled_in_other_words_is_compiled_anew() -> None:
     text = AGAIN.format(between="pass").replace("'mse',  metrics", "'mae', metrics")
     assert migrate(text).after.count(".compile(") == 2

@@ -6,7 +6,7 @@ edit lets go.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 from types import MappingProxyType
 
@@ -75,7 +75,7 @@ class _Editor(cst.CSTTransformer):
         self._given = holes
         self._config = tree.config_for_parsing
         self._removed = {edit.node for edit in edits if isinstance(edit, Remove)}
-        self._replaced = {edit.node: edit for edit in edits if isinstance(edit, Replace)}
+        self._replaced = _layers(edit for edit in edits if isinstance(edit, Replace))
         self._appended = {edit.node: edit.code for edit in edits if isinstance(edit, Append)}
         self._remarks: dict[cst.CSTNode, str] = {e.node: e.comment for e in edits if isinstance(e, Remark)}
         self.forgotten = {edit.node for edit in edits if isinstance(edit, Forget)}
@@ -93,7 +93,8 @@ class _Editor(cst.CSTTransformer):
         self._moves = [edit for edit in edits if isinstance(edit, Move)]
         self.moved_comments = {unit for edit in edits if isinstance(edit, Insert) for unit in edit.comments_of}
         others = (edit for edit in edits if isinstance(edit, Insert | Branch | Append))
-        self._parts = set(carried((*self._replaced.values(), *self._calls.values(), *others)))
+        replacements = (edit for layers in self._replaced.values() for edit in layers)
+        self._parts = set(carried((*replacements, *self._calls.values(), *others)))
         self._touched = reached(root or tree, set(edited(edits)) | self._parts | holes.keys())
         self._new_parts: dict[cst.CSTNode | Changed, cst.CSTNode] = {}
         self.pieces: dict[cst.CSTNode, Pieces] = {}
@@ -135,14 +136,16 @@ class _Editor(cst.CSTTransformer):
         if original in self._appended:
             updated = self._longer(updated, self._appended[original])  # type: ignore[index, arg-type]
         if original in self._replaced:
-            updated = self._expression(self._replaced[original], updated)  # type: ignore[index]
+            updated = self._expression(self._replaced[original], updated)
         return updated
 
     # ---- expressions ----
 
-    def _expression(self, edit: Replace, updated: cst.CSTNode) -> cst.BaseExpression:
-        self._new_parts[edit.node] = updated  # which the code may hold; what it becomes is set when it is left
-        return composed(edit.code, self._parts_in(edit.code), self._config)
+    def _expression(self, layers: Sequence[Replace], updated: cst.CSTNode) -> cst.CSTNode:
+        for edit in layers:
+            self._new_parts[edit.node] = updated  # which the code may hold; what it becomes is set when it is left
+            updated = composed(edit.code, self._parts_in(edit.code), self._config)
+        return updated
 
     def _parts_in(self, code: str | Code) -> Edited:
         """What the nodes in a piece of code have become; those that stand further down are edited now."""
@@ -480,6 +483,16 @@ class _Editor(cst.CSTTransformer):
             body=cst.IndentedBlock([led(inner[0], remarks), *inner[1:]], indent=getattr(block, "indent", None)),
             leading_lines=leading,
         )
+
+
+def _layers(edits: Iterable[Replace]) -> dict[cst.CSTNode, tuple[Replace, ...]]:
+    """The replacements of each node, inside out: several that put something round it are put round each other."""
+    layers: dict[cst.CSTNode, tuple[Replace, ...]] = {}
+    for edit in dict.fromkeys(edits):
+        others = layers.get(edit.node, ())
+        rounds = tuple(other for other in others if edit.node in other.parts)
+        layers[edit.node] = (*others, edit) if edit.node in edit.parts else (edit, *rounds)
+    return layers
 
 
 def _old_names(part: ImportPart) -> bool:

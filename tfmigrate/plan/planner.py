@@ -19,7 +19,7 @@ from tfmigrate.plan.keras.sessions import session_lines
 from tfmigrate.plan.keras.toggles import plan_toggles
 from tfmigrate.plan.names.context import Migration
 from tfmigrate.plan.names.moved import has_uses, moved_modules, run_with
-from tfmigrate.plan.names.program_imports import imports_only, plan_imports
+from tfmigrate.plan.names.program_imports import imports_only, plan_imports, unused
 from tfmigrate.plan.names.shared_helpers import share_helpers
 from tfmigrate.plan.names.tables import Tables
 from tfmigrate.plan.on_strategy.arrays import plan_arrays_on_strategy
@@ -32,7 +32,7 @@ from tfmigrate.plan.strategy.copied import can_be_copied, copy_models, remake_op
 from tfmigrate.plan.strategy.eligible import follow, wraps_in
 from tfmigrate.plan.strategy.model_group import Refusal, related_models
 from tfmigrate.plan.strategy.other_uses import say_other_uses
-from tfmigrate.plan.strategy.own_copies import drop_own_copies
+from tfmigrate.plan.strategy.own_copies import drop_own_copies, say_unused
 from tfmigrate.plan.strategy.owner import Owner, owners_of
 from tfmigrate.plan.strategy.placement import (
     Placement,
@@ -62,7 +62,7 @@ def plan_program(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: Ite
     for draft in drafts.values():
         say_other_uses(draft, facts)
     placements, remains = _settled(followed, refused, facts, drafts)
-    saving = _migrate(placements, remains, refused, facts, drafts)
+    saving, copies = _migrate(placements, remains, refused, facts, drafts)
     _say_refused(refused, facts, drafts)
     estimators: list[workers.OfEstimator] = []
     if facts.estimators:
@@ -71,7 +71,7 @@ def plan_program(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: Ite
         estimators = plan_estimators(facts, drafts)
     rules = tuple(rules)
     raised = {call: unit for placed in placements for call, unit in placed.raised.sessions}
-    renamed = _plan_interfaces(facts, drafts, rules, _single_models(placements, facts), raised)
+    renamed = _plan_interfaces(facts, drafts, rules, _single_models(placements, facts), raised, copies)
     for module, edit in reversed([raised_edit for placement in placements for raised_edit in placement.raised.edits]):
         drafts[module].edits.append(edit)
     plan_strategy_methods(drafts, rules)
@@ -198,10 +198,10 @@ def _migrate(
     refused: Mapping[cst.Call, Refusal],
     facts: ProgramFacts,
     drafts: Mapping[Module, Draft],
-) -> set[Module]:
+) -> tuple[set[Module], set[Module]]:
     """Take the wraps out, put the strategies in.
 
-    Returns the modules whose models the chief of several machines saves.
+    Returns the modules whose models the chief of several machines saves, and the files of copies of multi_gpu_model.
     """
     for module, left in remains.items():
         drafts[module].edits.extend(left.edits(refused))
@@ -219,7 +219,7 @@ def _migrate(
     staying = {wrap.wrapper_class for wrap in facts.wraps if wrap.call in refused}
     wrapper_classes = dict.fromkeys(gone.wrapper_class for gone in (*wraps, *copied) if gone.wrapper_class is not None)
     _drop_wrapper_classes([wrapper_class for wrapper_class in wrapper_classes if wrapper_class not in staying], drafts)
-    drop_own_copies(wraps, facts, drafts)
+    copies = drop_own_copies(wraps, facts, drafts)
     saving: set[Module] = set()
     for placement in placements:
         owner = placement.owner
@@ -248,7 +248,7 @@ def _migrate(
     if wraps:
         say_unsure_templates(drafts, refused)
         _say_of_other_files(placements, wraps, drafts)
-    return saving
+    return saving, copies
 
 
 def _say_of_other_files(placements: Iterable[Placement], wraps: Sequence[Wrap], drafts: Mapping[Module, Draft]) -> None:
@@ -360,16 +360,21 @@ def _plan_interfaces(
     rules: tuple[Rule, ...],
     single: Set[ModelObject],
     raised: Mapping[cst.Call, Unit],
+    copies: Set[Module],
 ) -> set[Module]:
     """What else the old Keras had: all of it in the modules that leave it, names alone where they are asked for.
 
     Names of strategies are said in any case: a program is looked at because it uses them.
-    `single`: models that no strategy has to do with; `raised`: see Migration.
+    `single`: models that no strategy has to do with; `raised`: see Migration; `copies`: files of copies of
+    multi_gpu_model, which stay as they are where nothing uses them any more.
     Returns the modules that leave the old Keras.
     """
     moved = moved_modules(facts, drafts)
     idle, staying = imports_only(drafts, moved)
     moved |= idle | (run_with(idle, facts, drafts) - staying)
+    copies = unused(copies, drafts)
+    say_unused(copies, drafts)
+    moved -= copies
     spreads = any(map(has_uses, drafts.values())) or _has_strategy(facts)
     alone = single if spreads else frozenset(facts.models)
     migration = Migration(facts, drafts, moved, alone, raised, spreads)
@@ -381,6 +386,8 @@ def _plan_interfaces(
             exported = {name for module, name in facts.exported if module is draft.module}
             tables[draft.module] = Tables.of(rules, wanted)
             unread[draft.module] = plan_companions(draft, tables[draft.module], migration, exported)
+        elif draft.module in copies:
+            continue
         elif draft.settings.asks_for_names:
             plan_readiness(draft, Tables.of(rules, wanted))
         elif not facts.estimators:

@@ -130,6 +130,19 @@ def text_of(node: cst.BaseExpression | None) -> str | None:
     return value if isinstance(value, str) else None
 
 
+def named_items(node: cst.BaseExpression | None) -> dict[str, cst.BaseExpression] | None:
+    """The values of a dict that is written out, by their names; None where a key is anything else, or it is no dict."""
+    if not isinstance(node, cst.Dict):
+        return None
+    items: dict[str, cst.BaseExpression] = {}
+    for element in node.elements:
+        name = text_of(element.key) if isinstance(element, cst.DictElement) else None
+        if name is None or name in items:
+            return None
+        items[name] = element.value
+    return items
+
+
 def quoted(text: str, quote: str) -> str:
     """The string literal of a text, in these quotes where no character of it stands in the way."""
     return f"{quote}{text}{quote}" if text.isprintable() and not {"'", '"', "\\"} & set(text) else repr(text)

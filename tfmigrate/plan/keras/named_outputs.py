@@ -13,7 +13,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import EVALUATE, FIT, FIT_GENERATOR, is_none, named_arguments, text_of
+from tfmigrate.plan.change.calls import EVALUATE, FIT, FIT_GENERATOR, is_none, named_arguments, named_items, text_of
 from tfmigrate.plan.change.functions import with_function
 from tfmigrate.plan.change.model_outputs import outputs_given
 from tfmigrate.plan.data.made_batches import batches_made, targets_of
@@ -70,7 +70,7 @@ def _weights_in_order(
     weights: cst.BaseExpression, written: cst.Dict, order: tuple[str, ...] | None
 ) -> Iterator[CallChange]:
     """The silent one: the weights are given to the losses in the order of the sorted names."""
-    items = _items(written)
+    items = named_items(written)
     if order is not None and items is not None and sorted(items) == list(order):
         return  # The outputs are in that order.
     message = "Keras 3 assigns these weights to the list of losses in the order of their sorted names"
@@ -84,7 +84,7 @@ def _weights_in_order(
 
 def _weights_of_some(losses: cst.Dict, weights: cst.BaseExpression, written: cst.Dict) -> Iterator[CallChange]:
     """A dict of losses whose weights lack one, which was 1."""
-    named, items = _items(losses), _items(written)
+    named, items = named_items(losses), named_items(written)
     missing = [name for name in named or {} if items is not None and name not in items]
     if not missing:
         return
@@ -115,7 +115,7 @@ def _one_loss(
         if starred or count < 2 or (order is not None and len(order) != count):
             return
     else:
-        items = _items(written) if isinstance(written, cst.Dict) else None
+        items = named_items(written)
         if order is None or items is None or not items.keys() <= set(order) or len(order) < 2:
             if items is None or len(items) > 1:
                 message = "Keras 3 wants a loss for each weight: list losses and weights, one for each output"
@@ -135,7 +135,7 @@ def losses_of_some(context: Context) -> Iterator[CallChange]:
     for use in keras_calls(facts, "compile"):
         named = named_arguments(use.call, COMPILE) or {}
         losses = settled(named["loss"].value, scopes) if "loss" in named else None
-        items = _items(losses) if isinstance(losses, cst.Dict) else None
+        items = named_items(losses)
         if not items or use.call in changes:
             continue
         order = _common_order(use.models, facts, scopes)
@@ -198,7 +198,7 @@ def _targets(
     y: cst.BaseExpression | None, weights: cst.BaseExpression | None, order: tuple[str, ...] | None, scopes: Scopes
 ) -> Iterator[CallChange]:
     targets = settled(y, scopes) if y is not None else None
-    items = _items(targets) if isinstance(targets, cst.Dict) else None
+    items = named_items(targets)
     if y is not None and items and order is not None and len(order) > 1 and items.keys() < set(order):
         missing = " and ".join(repr(name) for name in order if name not in items)
         message = (
@@ -211,7 +211,7 @@ def _targets(
     if weights is None or y is None or is_none(weights):
         return
     held = settled(weights, scopes)
-    named = _items(held) if isinstance(held, cst.Dict) else None
+    named = named_items(held)
     if not isinstance(held, cst.Dict) and items is None:
         return
     if order is not None and len(order) < 2:
@@ -233,14 +233,6 @@ def _targets(
 
 
 # ---- what an expression names ----
-
-
-def _items(node: cst.Dict) -> dict[str, cst.BaseExpression] | None:
-    """The values of a dict that is written out, by their names; None where a key is anything else."""
-    losses = {text_of(key): value for key, value in _pairs(node)}
-    if None in losses or len(losses) != len(node.elements):
-        return None
-    return {name: value for name, value in losses.items() if name is not None}
 
 
 def _pairs(node: cst.Dict) -> list[tuple[cst.BaseExpression, cst.BaseExpression]]:

@@ -11,7 +11,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import has_stars, is_false, is_true, keywords, text_of
+from tfmigrate.plan.change.calls import has_stars, is_false, is_true, keywords, named_items, text_of
 from tfmigrate.plan.edits import Edit, Insert, Rank, Remove, Unwrap
 from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.strategy.late_devices import SessionLines
@@ -415,12 +415,17 @@ class _Reading:
         if not isinstance(value, cst.Call) or _name(self._facts, value.func) != _CONFIG or has_stars(value):
             raise _NotOnlySettings("its settings are unknown")
         for key, arg in keywords(value).items():
-            maker = _name(self._facts, arg.value.func) if isinstance(arg.value, cst.Call) else ""
-            if key == "gpu_options" and isinstance(arg.value, cst.Call) and maker == _OPTIONS:
-                for name, option in keywords(arg.value).items():
-                    self._set(f"gpu_options.{name}", option.value)
-            else:
+            options = self._gpu_options(arg.value) if key == "gpu_options" else None
+            if options is None:
                 self._set(key, arg.value)
+            for name, option in (options or {}).items():
+                self._set(f"gpu_options.{name}", option)
+
+    def _gpu_options(self, node: cst.BaseExpression) -> dict[str, cst.BaseExpression] | None:
+        """`tf.GPUOptions(allow_growth=True)`, for which protocol buffers also take a dict."""
+        if isinstance(node, cst.Call) and _name(self._facts, node.func) == _OPTIONS and not has_stars(node):
+            return {name: arg.value for name, arg in keywords(node).items()}
+        return named_items(node)
 
     def _assignment(self, mention: Occurrence) -> None:
         """`config.gpu_options.allow_growth = True`"""

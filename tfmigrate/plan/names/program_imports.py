@@ -47,6 +47,19 @@ def _imports_of(drafts: Mapping[Module, Draft], planned: Iterable[Module]) -> tu
     return imports, names_taken(drafts, {module: imports[module].dropped for module in planned}, links)
 
 
+def unused(modules: Set[Module], drafts: Mapping[Module, Draft]) -> set[Module]:
+    """Those of some modules that nothing in the program imports any more, once its edits are made."""
+    if not modules:
+        return set()
+    imports, taken = _imports_of(drafts, drafts.keys())
+    used = {module for module, _ in taken}
+    for module in drafts:
+        for statement, unit in import_statements(module):
+            dropped = imports[module].dropped(statement, unit, taken)
+            used.update(imports[module].sources(statement, dropped))
+    return set(modules) - used
+
+
 def imports_only(drafts: Mapping[Module, Draft], moved: Set[Module]) -> tuple[set[Module], set[Module]]:
     """The modules, other than `moved`, that import multi_gpu_model and use it nowhere: those whose import can go, and
     those where it stays.
@@ -107,6 +120,17 @@ class _Imports:
     """Names of the program's modules that are multi_gpu_model."""
     vanishing: Set[cst.CSTNode]
     """Every mention of a name that the edits take out of this module."""
+
+    def sources(self, statement: cst.Import | cst.ImportFrom, dropped: Set[cst.ImportAlias]) -> Iterator[Module]:
+        """The modules of the program that a statement imports, or names of them, without the aliases that go."""
+        program, importer = self.links.program, self.draft.module
+        level = len(statement.relative) if isinstance(statement, cst.ImportFrom) else 0
+        package = dotted(statement.module) if isinstance(statement, cst.ImportFrom) else ""
+        named = [] if isinstance(statement.names, cst.ImportStar) else [a for a in statement.names if a not in dropped]
+        found = [program.imported(".".join(filter(None, (package, dotted(a.name)))), level, importer) for a in named]
+        if isinstance(statement, cst.ImportFrom) and (named or isinstance(statement.names, cst.ImportStar)):
+            found.append(program.imported(package, level, importer))
+        yield from (module for module in found if module is not None and module is not importer)
 
     def of_wrapper(self, statement: cst.Import | cst.ImportFrom) -> frozenset[cst.ImportAlias]:
         """The aliases that are multi_gpu_model, whichever module passes it on."""

@@ -65,7 +65,7 @@ def _is_repeated(first: Use, second: Use, group: Group, draft: Draft) -> bool:
     module, before, after = draft.module, first.site.unit, second.site.unit
     if first.site.frame.function is not second.site.frame.function or first.site.frame.module is not module:
         return False
-    if module.order[before] >= module.order[after] or not {*module.ancestors(before)} <= {*module.ancestors(after)}:
+    if not _follows(second, first) or not {*module.ancestors(before)} <= {*module.ancestors(after)}:
         return False
     if [_normal(arg, module) for arg in first.call.args] != [_normal(arg, module) for arg in second.call.args]:
         return False

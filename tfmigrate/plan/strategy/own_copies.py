@@ -15,30 +15,33 @@ from tfmigrate.understand.program import Module, import_statements, is_docstring
 from tfmigrate.understand.values import FunctionValue
 
 
-def drop_own_copies(wraps: Iterable[Wrap], facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:
-    """The function goes with its last call; a file of its own, which other projects may use, is reported.
+def drop_own_copies(wraps: Iterable[Wrap], facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> set[Module]:
+    """The function goes with its last call, where its file uses it alone.
 
-    `wraps`: those that go.
+    `wraps`: those that go. Returns the files of copies that other files used, and that have nothing else to offer.
     """
     calls = {wrap.call for wrap in wraps}
-    called = {wrap.call for wrap in facts.wraps}
+    if calls != {wrap.call for wrap in facts.wraps}:
+        return set()
+    others: set[Module] = set()
     for function in dict.fromkeys(function for wrap in wraps for function in _copies_of(wrap, drafts)):
         draft = drafts[function.module]
-        if (
-            calls != called
-            or not isinstance(function.node, cst.FunctionDef)
-            or function.node not in draft.module.places
-        ):
+        if not isinstance(function.node, cst.FunctionDef) or function.node not in draft.module.places:
             continue
-        users = {
-            importing for importing, other in facts.imports if other is draft.module and importing is not draft.module
-        }
-        if not users and _only_called(function.node, calls, draft):
+        if any(other is draft.module and importing is not draft.module for importing, other in facts.imports):
+            others.update({draft.module} if _is_all_that_is_offered(function.node, draft) else ())
+        elif _only_called(function.node, calls, draft):
             message = f"this copy of {function.node.name.value} goes with its last call"
             draft.change(codes.UNUSED_COPY, function.node, message, Unwrap(function.node, None))
-        elif users and is_alone(function.node, draft.module):
-            message = f"nothing calls this copy of {function.node.name.value} any more: delete the file"
-            draft.change(codes.UNUSED_COPY, function.node, message, action="warn")
+    return others
+
+
+def say_unused(modules: Iterable[Module], drafts: Mapping[Module, Draft]) -> None:
+    """The files of copies that nothing uses any more: they stay as they are, for others may have readers of them."""
+    for module in modules:
+        copy = next(function for function in module.all_of(cst.FunctionDef) if is_copy(function))
+        message = f"nothing uses this copy of {copy.name.value} any more: delete the file, which stays as it was"
+        drafts[module].change(codes.UNUSED_COPY, copy, message, action="warn")
 
 
 def _copies_of(wrap: Wrap, drafts: Mapping[Module, Draft]) -> Iterator[FunctionValue]:
@@ -53,6 +56,16 @@ def _only_called(function: cst.FunctionDef, calls: Set[cst.Call], draft: Draft) 
     mentions = draft.scopes.of_variable(function.name.value, draft.scopes.module)
     return draft.module.places[function].owner is None and all(
         mention.node is function.name if mention.binds else mention.node in names for mention in mentions
+    )
+
+
+def _is_all_that_is_offered(copy: cst.FunctionDef, draft: Draft) -> bool:
+    """Whether a file defines nothing else, but what it uses itself: files that were not read may take the rest."""
+    others = [node for node in draft.module.tree.body if isinstance(node, cst.FunctionDef | cst.ClassDef)]
+    mentions = draft.scopes.of_variable
+    return all(
+        node is copy or any(not seen.binds for seen in mentions(node.name.value, draft.scopes.module))
+        for node in others
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -10,13 +9,14 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.device_names import first_gpus, gpus_of
+from tfmigrate.plan.strategy.conditions import any_of, bracketed
 from tfmigrate.plan.strategy.gpus import Kind, kinds
 from tfmigrate.plan.strategy.guards import negated
 from tfmigrate.plan.strategy.model_group import Refusal, shares_object
 from tfmigrate.understand.carrier import Carrier, names_in
 from tfmigrate.understand.folding import constant
 from tfmigrate.understand.lifecycle import Guard, Wrap
-from tfmigrate.understand.program import Module, Unit, dotted, suites_of
+from tfmigrate.understand.program import Module, Unit, suites_of
 from tfmigrate.understand.values import Frame, Items, Literal, Site, Visible
 from tfmigrate.walk import walk
 from tfmigrate.written import Code, Written
@@ -53,16 +53,7 @@ class Strategy:
     @property
     def condition(self) -> Written | None:
         """The conditions as one expression; None is always."""
-        if () in self.conditions:
-            return None
-        ways = list(dict.fromkeys(map(_said_once, self.conditions)))
-        if len(ways) == 1:
-            only = _all(ways[0])
-            return _bracketed(only) if _is_choice(only) else only
-        end = _shared_end(ways)
-        firsts = [way[: len(way) - end] for way in ways]
-        either = Written.joined((_all(way) if len(way) == 1 else _bracketed(_all(way)) for way in firsts), " or ")
-        return _all((either, *ways[0][len(ways[0]) - end :])) if end else either
+        return None if () in self.conditions else any_of(self.conditions)
 
     @property
     def names(self) -> frozenset[str]:
@@ -82,57 +73,6 @@ class Strategy:
             return line.code
         choice = (mirrored, f"\n{indent}if ", self.condition, f"\n{indent}else {default}")
         return Written.of(f"{name} = (\n{indent}", *choice, "\n)").code
-
-
-def _said_once(way: tuple[Written, ...]) -> tuple[Written, ...]:
-    """A way without what another part of it says too: `x != 1` of an `elif x == 2`."""
-    equal = [compared[:2] for part in way if (compared := _compared(part)) and compared[2] is cst.Equal]
-
-    def is_said(part: Written) -> bool:
-        compared = _compared(part)
-        return (
-            compared is not None
-            and compared[2] is cst.NotEqual
-            and any(left == compared[0] and value != compared[1] for left, value in equal)
-        )
-
-    return tuple(part for part in way if not is_said(part))
-
-
-def _compared(part: Written) -> tuple[str, object, type[cst.BaseCompOp]] | None:
-    """The name, the literal and the operator of `name == 'literal'`; None for any other expression."""
-    tree = part.tree
-    if not isinstance(tree, cst.Comparison) or len(tree.comparisons) != 1:
-        return None
-    left, right = dotted(tree.left), tree.comparisons[0].comparator
-    if left is None or not isinstance(right, cst.SimpleString | cst.Integer):
-        return None
-    return left, right.evaluated_value, type(tree.comparisons[0].operator)
-
-
-def _shared_end(ways: Sequence[tuple[Written, ...]]) -> int:
-    """How many parts all the ways end with, where each begins with one of its own."""
-    most = min(map(len, ways)) - 1
-    return next((count for count in range(most, 0, -1) if len({way[-count:] for way in ways}) == 1), 0)
-
-
-def _all(way: Sequence[Written]) -> Written:
-    """All of some conditions."""
-    parts = (_bracketed(part) if len(way) > 1 and _is_weaker_than_and(part) else part for part in way)
-    return Written.joined(parts, " and ")
-
-
-def _bracketed(part: Written) -> Written:
-    return Written.of("(", part, ")")
-
-
-def _is_weaker_than_and(part: Written) -> bool:
-    return " or " in part.text or _is_choice(part)
-
-
-def _is_choice(part: Written) -> bool:
-    """Whether an expression is an `a if b else c`, which must have parentheses where it stands in another one."""
-    return isinstance(part.tree, cst.IfExp) and not part.tree.lpar
 
 
 def _binds_weakly(part: Written) -> bool:
@@ -165,7 +105,7 @@ def strategy_for(carrier: Carrier, wrap: Wrap, owner: Frame, before: Unit, tf: s
         count = _count(carrier, wrap, owner, before)
         if isinstance(count, Refusal):
             return count
-        several = Written.of(_bracketed(count) if _binds_weakly(count) else count, " > 1")
+        several = Written.of(bracketed(count) if _binds_weakly(count) else count, " > 1")
         if several not in conditions and constant(several.tree) is None:
             conditions.append(several)
     return Strategy(devices, (tuple(conditions),))
@@ -287,6 +227,6 @@ def _enough_devices(
     count = _count(carrier, wrap, owner, before)
     if isinstance(count, Refusal):
         return count
-    number = _bracketed(count) if _binds_weakly(count) else count
+    number = bracketed(count) if _binds_weakly(count) else count
     wanted = _either(wrap, count, carrier, Written.of("len(", count, ")"), number)
     return Written.of(f"len({tf}.config.list_physical_devices({quote}GPU{quote})) >= ", wanted)

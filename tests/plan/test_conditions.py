@@ -1,0 +1,49 @@
+"""Conditions under which there are several GPUs, in as few words as say the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.kit import migrate
+from tfmigrate.plan.strategy.conditions import any_of
+from tfmigrate.written import Written
+
+
+@pytest.mark.parametrize(
+    ("ways", "said"),
+    [
+        ([["g > 1"]], "g > 1"),
+        ([["(g <= 1) or merged", "g > 1"], ["not ((g <= 1) or merged)"]], "g > 1"),
+        ([["g < 2 or merged", "not g < 2"], ["not (g < 2 or merged)"]], "g >= 2"),
+        ([["a or b", "a"]], "a"),
+        ([["a and b"], ["a and not b"]], "a"),
+        ([["not a", "b or not a"]], "not a"),
+        ([["a", "g > 1"]], "a and g > 1"),
+        ([["a or b", "g > 1"]], "(a or b) and g > 1"),
+        ([["a"], ["b"]], "a or b"),
+        ([["a", "b"], ["c", "b"]], "(a or c) and b"),
+        ([["a", "not a"]], "a and not a"),
+        ([["a or b", "c or d", "e", "a"]], "(a or b) and (c or d) and e and a"),
+    ],
+)
+def test_a_condition_says_what_decides(ways: list[list[str]], said: str) -> None:
+    written = [tuple(Written.of(part) for part in way) for way in ways]
+    assert any_of(written).text == said
+
+
+def test_a_wrap_in_both_arms_of_another_choice_is_asked_for_once() -> None:
+    after = migrate(
+        "import argparse\n\nimport tensorflow as tf\nfrom tensorflow import keras\n\n"
+        "args = argparse.ArgumentParser().parse_args()\n"
+        "if args.gpus <= 1 or args.merge:\n"
+        "    model = build()\n"
+        "    parallel = model if args.gpus <= 1 else keras.utils.multi_gpu_model(model, gpus=args.gpus)\n"
+        "else:\n"
+        "    with tf.device('/cpu:0'):\n"
+        "        model = build()\n"
+        "    parallel = keras.utils.multi_gpu_model(model, gpus=args.gpus)\n"
+        "parallel.compile('sgd', 'mse')\n"
+        "parallel.fit(batches)\n"
+    ).after
+    assert "\n    if args.gpus > 1\n    else tf.distribute.get_strategy()\n" in after
+    assert "merge" not in after
