@@ -323,6 +323,27 @@ def test_a_kernel_in_variables_is_told() -> None:
     assert ("TFM207", "warn") in {(f.code, f.action) for f in file.findings}
 
 
+@pytest.mark.parametrize(
+    ("call", "new"),
+    [
+        ("merge([a, b])", "tf.keras.layers.add([a, b])"),
+        ("merge([a, b], mode='concat', concat_axis=3)", "tf.keras.layers.concatenate([a, b], axis=3)"),
+        ("merge([a, b], 'concat')", "tf.keras.layers.concatenate([a, b])"),
+        ("merge([a, b], mode='mul', concat_axis=1, name='m')", "tf.keras.layers.multiply([a, b], name='m')"),
+        ("merge([a, b], mode='dot', dot_axes=1)", None),
+        ("merge([a, b], mode=lambda pair: pair[0], output_shape=shape)", None),
+        ("merge([a, b], mode=chosen)", None),
+        ("merge(*pairs)", None),
+    ],
+)
+def test_merge_of_keras_1_is_the_function_for_its_mode(call: str, new: str | None) -> None:
+    text = f"from keras.layers import merge\nfrom keras.utils import multi_gpu_model\n\nc = {call}\n"
+    text += "p = multi_gpu_model(build(c), 2)\np.compile('sgd', 'mse')\n"
+    file = migrate_bytes(text.encode(), "example.py", Settings())
+    assert f"c = {new or call}\n" in file.after
+    assert (new is None) == (("TFM207", "warn") in {(f.code, f.action) for f in file.findings})
+
+
 def test_a_variable_that_keeps_a_history_has_its_keys() -> None:
     body = (
         'parallel_model.compile("sgd", "mse", metrics=["accuracy"])\n'

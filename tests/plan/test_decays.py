@@ -149,6 +149,11 @@ parallel_model.fit(batches, callbacks=[ReduceLROnPlateau()])
             "keep_decay(SGD(learning_rate=0.1), 1e-3)",
             2,
         ),
+        (
+            f"{HEAD}{CHOSEN}".replace("decay=rate / 10", "decay=rate / 10, clipnorm=1."),
+            "return clipped_together(keep_decay(SGD(learning_rate=rate, clipnorm=1.), rate / 10))",
+            1,
+        ),
     ],
 )
 def test_where_a_model_may_have_another_optimizer_each_keeps_its_decay(program: str, kept: str, fits: int) -> None:

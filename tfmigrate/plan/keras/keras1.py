@@ -11,7 +11,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import Revision, has_stars, keywords, text_of
+from tfmigrate.plan.change.calls import Revision, has_stars, keywords, named_arguments, text_of
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
@@ -20,6 +20,9 @@ from tfmigrate.understand.values import Literal, Made, Value, options
 from tfmigrate.written import Code, listed
 
 _FORMATS = {"tf": '"channels_last"', "th": '"channels_first"', "default": "None"}
+_MERGE = ("inputs", "mode", "concat_axis", "dot_axes", "output_shape", "output_mask", "arguments", "name")
+_MERGED = {"sum": "add", "mul": "multiply", "concat": "concatenate", "ave": "average", "max": "maximum"}
+"""The function of Keras 2 and 3 for each mode of merge(), which standalone Keras had up to 2.1."""
 _CONVOLUTIONS = {
     f"keras.layers.{name}": sizes
     for sizes, layers in {
@@ -34,11 +37,13 @@ _CONVOLUTIONS = {
 
 
 def check(context: Context) -> Iterator[CallChange]:
-    """`Conv2D(64, 3, 3)`, `nb_row=`, `dim_ordering='tf'`, `samples_per_epoch=`, K.set_image_dim_ordering()."""
+    """`Conv2D(64, 3, 3)`, `nb_row=`, `dim_ordering='tf'`, `samples_per_epoch=`, K.set_image_dim_ordering(), merge()."""
     facts = context.facts
     for call in facts.module.calls:
         real = facts.symbols.get(call.func, "")
         known = names.canonical(real)
+        if known == "keras.layers.merge" and names.flavour(real) == "keras":
+            yield _merge(call, context.tf)
         if names.flavour(real) != "keras" or has_stars(call):
             continue
         if known in _CONVOLUTIONS:
@@ -47,6 +52,25 @@ def check(context: Context) -> Iterator[CallChange]:
             yield from _data_format(call)
     yield from _image_ordering(facts)
     yield from _samples_per_epoch(facts)
+
+
+def _merge(call: cst.Call, tf: str) -> CallChange:
+    """`merge([a, b], mode='concat', concat_axis=3)`: a function of its own for each mode now."""
+    given = named_arguments(call, _MERGE) or {}
+    mode = given.get("mode")
+    new = _MERGED.get("sum" if mode is None else text_of(mode.value) or "")
+    axis, name = (given.get(key) for key in ("concat_axis", "name"))
+    if new is None or "inputs" not in given or not given.keys() <= {"inputs", "mode", "concat_axis", "name"}:
+        message = (
+            "merge() of Keras 1 is gone: keras.layers has add(), multiply(), average(), maximum(), concatenate() and "
+            "dot(), and a Lambda for a function of your own"
+        )
+        return CallChange(codes.KERAS_1_VALUES, call, message, action="warn")
+    code: list[str | cst.BaseExpression] = [f"{tf}.keras.layers.{new}(", given["inputs"].value]
+    code += [", axis=", axis.value] if axis is not None and new == "concatenate" else []
+    code += [", name=", name.value] if name is not None else []
+    message = f"merge() of Keras 1 is {new}() for this mode"
+    return CallChange(codes.KERAS_1_VALUES, call, message, Replace(call, (*code, ")")))
 
 
 def _image_ordering(facts: Facts) -> Iterator[CallChange]:
