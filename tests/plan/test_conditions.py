@@ -23,6 +23,10 @@ from tfmigrate.written import Written
         ([["a"], ["b"]], "a or b"),
         ([["a", "b"], ["c", "b"]], "(a or c) and b"),
         ([["a", "not a"]], "a and not a"),
+        ([["g != 1", "g > 1"]], "g > 1"),
+        ([["g != 2", "g > 1"]], "g != 2 and g > 1"),
+        ([["g != 1", "h > 1"]], "g != 1 and h > 1"),
+        ([["kind != 'a'", "kind == 'b'"]], "kind == 'b'"),
         ([["a or b", "c or d", "e", "a"]], "(a or b) and (c or d) and e and a"),
     ],
 )

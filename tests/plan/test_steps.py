@@ -32,6 +32,17 @@ model.compile(loss="mse", optimizer="sgd")
             "import numpy as np\nmodel.fit(feed, validation_steps=(n + 1) / b)\n",
             "import numpy as np\nmodel.fit(feed, validation_steps=int(np.ceil((n + 1) / b)))\n",
         ),
+        (
+            "import math\nmodel.predict(feed, steps=2 * n / b + 1)\n",
+            "import math\nmodel.predict(feed, steps=math.ceil(2 * n / b + 1))\n",
+        ),
+        ("model.predict(feed, steps=max(1, n / b))\n", "model.predict(feed, steps=int(-(-(max(1, n / b)) // 1)))\n"),
+        ("model.predict(feed, steps=0.5 * n)\n", "model.predict(feed, steps=int(-(-(0.5 * n) // 1)))\n"),
+        ("model.predict(feed, steps=float(n) // b)\n", "model.predict(feed, steps=int(float(n) // b))\n"),
+        (
+            "import numpy as np\nmodel.predict(feed, steps=np.ceil(n / b) // k)\n",
+            "import numpy as np\nmodel.predict(feed, steps=int(np.ceil(n / b) // k))\n",
+        ),
     ],
 )
 def test_a_quotient_is_rounded_up(before: str, after: str) -> None:
@@ -39,7 +50,7 @@ def test_a_quotient_is_rounded_up(before: str, after: str) -> None:
     assert file.after.endswith(after)
 
 
-@pytest.mark.parametrize("steps", ["n // 16", "int(n / 16)", "steps", "20"])
+@pytest.mark.parametrize("steps", ["n // 16", "int(n / 16)", "steps", "20", "max(1, n // b)", "n // b * 2", "-(-n // b)"])
 def test_what_is_whole_or_unknown_stays(steps: str) -> None:
     file = migrate(f"{MODEL}model.fit(feed, steps_per_epoch={steps})\n")
     assert file.after.endswith(f"model.fit(feed, steps_per_epoch={steps})\n")

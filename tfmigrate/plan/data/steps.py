@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import libcst as cst
 
@@ -12,10 +13,10 @@ from tfmigrate.plan.change.calls import keywords
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import imports_of
+from tfmigrate.understand.program import dotted, imports_of
 from tfmigrate.understand.reaching import bound_once
 from tfmigrate.understand.scopes import Scopes
-from tfmigrate.understand.values import Literal
+from tfmigrate.understand.values import Literal as Known
 
 _COUNTS = {
     "fit": ("steps_per_epoch", "validation_steps"),
@@ -46,16 +47,38 @@ def check_last(context: Context, others: Sequence[CallChange]) -> Iterator[CallC
                 continue
             seen.add(node)
             count = _made(node, scopes)
-            if isinstance(count, cst.BinaryOperation) and isinstance(count.operator, cst.Divide):
+            kind = _kind(count, facts) if count is not None else None
+            if kind == "fraction":
                 edit = _rounded_up(node, facts, scopes)
                 yield CallChange(codes.FRACTIONAL_STEPS, node, f"{_FLOAT}: it is rounded up, as Keras 2 counted", edit)
-            elif isinstance(count, cst.Call) and facts.symbols.get(count.func) in _ROUNDINGS:
+            elif kind == "whole":
                 edit = Replace(node, ("int(", node, ")"))
-                yield CallChange(codes.FRACTIONAL_STEPS, node, f"{_FLOAT}, even one that NumPy rounded", edit)
+                yield CallChange(codes.FRACTIONAL_STEPS, node, f"{_FLOAT}, even one that was rounded", edit)
 
 
 _FLOAT = "a number of steps that is a quotient is a float, which Keras 3 refuses"
 _ROUNDINGS = frozenset(f"numpy.{name}" for name in ("ceil", "floor", "rint", "round", "around", "trunc", "fix"))
+_ONE_OF_THEM = frozenset({"max", "min", "abs"})
+
+
+def _kind(node: cst.BaseExpression, facts: Facts) -> Literal["fraction", "whole"] | None:
+    """Whether an expression is surely a float, which may be a fraction or is a whole number; None for any other."""
+    if isinstance(node, cst.Float):
+        return "fraction"
+    if isinstance(node, cst.Call):
+        name = facts.symbols.get(node.func, "") or dotted(node.func)
+        if name in _ROUNDINGS:
+            return "whole"
+        inside = {_kind(arg.value, facts) for arg in node.args} if name in _ONE_OF_THEM else set()
+        return "fraction" if name == "float" or "fraction" in inside else "whole" if "whole" in inside else None
+    if isinstance(node, cst.BinaryOperation):
+        sides = {_kind(node.left, facts), _kind(node.right, facts)}
+        if isinstance(node.operator, cst.Divide):
+            return "fraction"
+        if isinstance(node.operator, cst.FloorDivide):
+            return "whole" if sides != {None} else None
+        return "fraction" if "fraction" in sides else "whole" if "whole" in sides else None
+    return None
 
 
 def _made(node: cst.BaseExpression, scopes: Scopes) -> cst.BaseExpression | None:
@@ -70,7 +93,11 @@ def _rounded_up(node: cst.BaseExpression, facts: Facts, scopes: Scopes) -> Repla
         return Replace(node, (f"{bound['math']}.ceil(", node, ")"))
     if "numpy" in bound:
         return Replace(node, (f"int({bound['numpy']}.ceil(", node, "))"))
-    if isinstance(node, cst.BinaryOperation) and not isinstance(node.left, cst.BinaryOperation):
+    if (
+        isinstance(node, cst.BinaryOperation)
+        and isinstance(node.operator, cst.Divide)
+        and not isinstance(node.left, cst.BinaryOperation)
+    ):
         quotient = ("-(-", node.left, " // ", node.right, ")")
         whole = _is_whole(node.left, facts) and _is_whole(node.right, facts)
         return Replace(node, quotient if whole else ("int(", *quotient, ")"))
@@ -83,7 +110,7 @@ def _is_whole(node: cst.BaseExpression, facts: Facts) -> bool:
         return isinstance(node.func, cst.Name) and node.func.value == "len"
     known = facts.options(node)
     return isinstance(node, cst.Integer) or (
-        bool(known) and all(isinstance(option, Literal) and isinstance(option.value, int) for option in known)
+        bool(known) and all(isinstance(option, Known) and isinstance(option.value, int) for option in known)
     )
 
 

@@ -98,18 +98,23 @@ def _plain(test: Written) -> Written:
 
 
 def _said_once(way: tuple[Written, ...]) -> tuple[Written, ...]:
-    """A way without what another part of it says too: `x != 1` of an `elif x == 2`."""
-    equal = [compared[:2] for part in way if (compared := _compared(part)) and compared[2] is cst.Equal]
+    """A way without what another part of it says too: `x != 1` of an `elif x == 2`, or beside `x > 1`."""
+    known = [compared for part in way if (compared := _compared(part)) and compared[2] is not cst.NotEqual]
 
     def is_said(part: Written) -> bool:
         compared = _compared(part)
-        return (
-            compared is not None
-            and compared[2] is cst.NotEqual
-            and any(left == compared[0] and value != compared[1] for left, value in equal)
-        )
+        if compared is None or compared[2] is not cst.NotEqual:
+            return False
+        return any(left == compared[0] and _excludes(how, value, compared[1]) for left, value, how in known)
 
     return tuple(part for part in way if not is_said(part))
+
+
+def _excludes(how: type[cst.BaseCompOp], value: object, other: object) -> bool:
+    """Whether what is equal to, or more than, one value is not the other."""
+    if how is cst.GreaterThan:
+        return isinstance(value, int) and isinstance(other, int) and other <= value
+    return how is cst.Equal and value != other
 
 
 def _compared(part: Written) -> tuple[str, object, type[cst.BaseCompOp]] | None:
