@@ -144,10 +144,17 @@ parallel_model.fit(batches, callbacks=[ReduceLROnPlateau()])
     [
         (f"{HEAD}{CHOSEN}", "return keep_decay(SGD(learning_rate=rate), rate / 10)", 1),
         (
-            f"{COMPILED}parallel_model.fit(batches, callbacks=[ReduceLROnPlateau()])\n"
-            "parallel_model.compile(SGD(lr=0.1), 'mse')\nparallel_model.fit(batches)\n",
+            f"{HEAD}if kind:\n    parallel_model.compile(SGD(lr=0.1, decay=1e-3), 'mse')\n"
+            "else:\n    parallel_model.compile(SGD(lr=0.1), 'mse')\n"
+            "parallel_model.fit(batches, callbacks=[ReduceLROnPlateau()])\nparallel_model.fit(batches)\n",
             "keep_decay(SGD(learning_rate=0.1), 1e-3)",
             2,
+        ),
+        (
+            f"{COMPILED}for _ in range(2):\n    parallel_model.fit(batches, callbacks=[ReduceLROnPlateau()])\n"
+            "    parallel_model.compile(SGD(lr=0.1), 'mse')\n",
+            "keep_decay(SGD(learning_rate=0.1), 1e-3)",
+            1,
         ),
         (
             f"{HEAD}{CHOSEN}".replace("decay=rate / 10", "decay=rate / 10, clipnorm=1."),
@@ -165,6 +172,20 @@ def test_where_a_model_may_have_another_optimizer_each_keeps_its_decay(program: 
     assert not left(file)
     (again,) = migrated(main=file.after)
     assert not again.changed
+
+
+@pytest.mark.parametrize("before", ["", "if ask():\n    parallel_model.fit(batches)\n"])
+def test_a_stage_with_an_optimizer_of_its_own_has_its_decay_or_none(before: str) -> None:
+    stages = (
+        f"{HEAD}parallel_model.compile(SGD(lr=0.1), 'mse')\n{before}parallel_model.fit(first)\n"
+        "parallel_model.compile(SGD(lr=0.01, decay=1e-3), 'mse')\n"
+        "parallel_model.fit(second, callbacks=[ReduceLROnPlateau()])\n"
+    )
+    (file,) = migrated(main=stages)
+    assert "model.fit(first)\n" in file.after
+    assert "model.fit(second, callbacks=[ReduceLROnPlateau(), LearningRateDecay(1e-3)])" in file.after
+    assert "keep_decay" not in file.after
+    assert not left(file)
 
 
 def test_an_optimizer_of_two_models_keeps_none() -> None:

@@ -215,8 +215,8 @@ def test_what_is_compiled_again_in_the_same_words_is_compiled_once(between: str,
 def test_what_either_arm_compiles_is_compiled_whichever_runs() -> None:
     text = HEAD + (
         "model = Sequential([Dense(1, input_shape=(4,))])\n"
-        "if G > 1:\n    parallel = multi_gpu_model(model, G)\n    parallel.compile('sgd', 'mse')\n    trained = parallel\n"
-        "else:\n    model.compile('sgd', 'mse')\n    {last}\ntrained.fit(batches)\n"
+        "if G > 1:\n    parallel = multi_gpu_model(model, G)\n    parallel.compile('sgd', 'mse')\n"
+        "    trained = parallel\nelse:\n    model.compile('sgd', 'mse')\n    {last}\ntrained.fit(batches)\n"
     )
     after = migrate(text.format(last="trained = model")).after
     assert "    model.compile('sgd', 'mse')\n    trained = model\ntrained.fit(" in after

@@ -93,6 +93,8 @@ features = Lambda(lambda t: tf.reshape(t, [-1, t.shape[1].value * 4 * 4]))(x)
 base = Model(picture, Dense(2, name="top")(features), name="base")
 assert K.placeholder(shape=(2,)).shape[0] == 2 and len(K.placeholder(ndim=2).shape) == 2
 assert tuple(picture._keras_shape[1:]) == (6, 6, 3)
+assert picture.shape.as_list() == [None, 6, 6, 3] and picture.shape[1:].as_list() == [6, 6, 3]
+assert picture.shape.ndims == 4
 base.outputs = [base.get_layer("stage1/scale").output]
 again = Input((6, 6, 3))
 maps = base(again)

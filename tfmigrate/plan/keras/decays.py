@@ -248,7 +248,8 @@ class _Training:
     def uses(self, call: cst.Call) -> list[Use]:
         """The calls that train the models of an optimizer."""
         models = {model for use, _ in self._compiles.get(call, ()) for model in use.models}
-        return [use for use in self._facts.uses if use.method in TRAINING and use.models & models]
+        uses = (use for use in self._facts.uses if use.method in TRAINING and use.models & models)
+        return [use for use in uses if not (last := self._last_compile(use)) or call in _optimizers(last)]
 
     def shared(self, call: cst.Call) -> bool:
         """Whether an optimizer is that of one of several models, each of which gets its own.
@@ -261,13 +262,34 @@ class _Training:
         return len({use.models for use in uses}) > 1
 
     def others(self, call: cst.Call) -> bool:
-        """Whether the models of an optimizer are compiled with another one too, or one that is unknown."""
-        models = {model for use, _ in self._compiles.get(call, ()) for model in use.models}
+        """Whether what trains with an optimizer may train with another one too, or one that is unknown."""
+        unsure = [
+            use for use in self.uses(call) if not (last := self._last_compile(use)) or _optimizers(last) != {call}
+        ]
+        models = {model for use in unsure for model in use.models}
         return any(
-            {node for _, node in use.optimizers} != {call}
-            for use in self._facts.uses
-            if use.method == "compile" and use.models & models
+            _optimizers(use) != {call} for use in self._facts.uses if use.method == "compile" and use.models & models
         )
+
+    def _last_compile(self, use: Use) -> Use | None:
+        """The compile() that is surely the last before a training; None where that may be another one each time."""
+        frame, module = use.site.frame, use.site.frame.module
+        compiles = [
+            (site.unit if (site := other.site.lifted(frame)) is not None else None, other)
+            for other in self._facts.uses
+            if other.method == "compile" and other.models & use.models
+        ]
+        order, here = module.order, use.site.unit
+        earlier = [(order[unit], other) for unit, other in compiles if unit is not None and order[unit] < order[here]]
+        if not earlier or any(unit is None for unit, _ in compiles):
+            return None
+        last = max(earlier, key=lambda pair: pair[0])[1]
+        unit = next(unit for unit, other in compiles if other is last)
+        assert unit is not None
+        round_last, round_use = {*module.ancestors(unit)}, {*module.ancestors(here)}
+        loops = [owner for owner in round_use - round_last if isinstance(owner, cst.For | cst.While)]
+        again = any(loop in module.ancestors(other) for other, _ in compiles if other is not None for loop in loops)
+        return last if round_last <= round_use and not module.exclusive(unit, here) and not again else None
 
     def sets_rate_of(self, call: cst.Call) -> str | None:
         """What surely sets the rate of an optimizer, in words."""
@@ -328,6 +350,11 @@ class _Training:
     def _is_harmless(self, value: Value) -> bool:
         known = self._names(value)
         return bool(known) and all(name.startswith("keras.callbacks.") for name in known)
+
+
+def _optimizers(compiled: Use) -> set[cst.CSTNode | None]:
+    """What makes the optimizers that a compile() may be given; None for one that is unknown."""
+    return {node for _, node in compiled.optimizers}
 
 
 def _in_loop(use: Use) -> bool:

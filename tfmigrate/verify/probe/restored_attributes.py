@@ -78,14 +78,29 @@ class Dimension(int):
         return int(self)
 
 
+class Shape(tuple):
+    """Of a symbolic tensor, as in TensorFlow 1; Keras 3 has a plain tuple."""
+
+    def as_list(self):
+        return list(self)
+
+    @property
+    def ndims(self):
+        return len(self)
+
+    def __getitem__(self, key):
+        found = super().__getitem__(key)
+        return Shape(found) if isinstance(key, slice) else found
+
+
 def restore_dimensions(tf, flavour):
-    """`tensor.shape[1].value`, and what standalone Keras kept as `tensor._keras_shape`."""
+    """`tensor.shape[1].value`, `tensor.shape.as_list()`, and what standalone Keras kept as `tensor._keras_shape`."""
     shape = tf.TensorShape
     shape.__getitem__ = in_dimensions(shape.__getitem__)
     tensor = type(flavour.root.Input((1,)))
     if flavour.is_keras3:
         original = tensor.shape.fget
-        tensor.shape = property(lambda self: tuple(as_dimension(size) for size in original(self)), tensor.shape.fset)
+        tensor.shape = property(lambda self: Shape(map(as_dimension, original(self))), tensor.shape.fset)
     tensor._keras_shape = property(lambda self: tuple(self.shape))
 
 
