@@ -50,6 +50,10 @@ def migrated(imports: str, core: str = CORE, path: str = "lib/utils.py") -> dict
             "from lib import utils\nloss = utils.loss",
             "from lib.utils import PeriodicCheckpoint, whole_batch\nfrom lib import utils\n",
         ),
+        (
+            "import lib.utils as u\nloss = u.loss",
+            "from lib.utils import PeriodicCheckpoint, whole_batch\nimport lib.utils as u\n",
+        ),
     ],
 )
 def test_they_stand_in_the_module_that_both_scripts_import(imports: str, line: str | None) -> None:

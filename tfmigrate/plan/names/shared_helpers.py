@@ -102,7 +102,7 @@ def _is_related(name: str, readers: Mapping[Module, tuple[Unit, str]], drafts: M
     """Whether what the function is called with comes from the module that all import."""
     for reader, (unit, _) in readers.items():
         statement = only_statement(unit)
-        assert isinstance(statement, cst.ImportFrom)
+        assert isinstance(statement, cst.Import | cst.ImportFrom)
         brought = {bound for _, bound, _ in imports_of(statement)}
         places = (place for place, code in drafts[reader].written() if f"{name}(" in code)
         if any(isinstance(node, cst.Name) and node.value in brought for place in places for node in walk(place)):
@@ -111,10 +111,13 @@ def _is_related(name: str, readers: Mapping[Module, tuple[Unit, str]], drafts: M
 
 
 def _name_of(host: Module, statement: cst.CSTNode | None) -> str | None:
-    """What a module is called in a `from` import of it, or of a name of it; None for other imports."""
+    """What a module is called in an import of it, or of a name of it; None for others, and one that takes all."""
+    stem = PurePath(host.path).stem
+    if isinstance(statement, cst.Import):
+        named = (dotted(alias.name) for alias in statement.names)
+        return next((name for name in named if name.rpartition(".")[2] == stem), None)
     if not isinstance(statement, cst.ImportFrom) or isinstance(statement.names, cst.ImportStar):
         return None
-    stem = PurePath(host.path).stem
     source = "." * len(statement.relative) + (dotted(statement.module) if statement.module is not None else "")
     if source.rpartition(".")[2] == stem:
         return source
