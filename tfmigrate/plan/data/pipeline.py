@@ -338,6 +338,8 @@ class _Builder:
         for name, arg in self._named.items():
             if name == "x":
                 arguments[0] = Argument(self._names.train, None, arg)
+            elif name == "validation_split" and "validation_data" in new.keys() - self._named.keys():
+                arguments.append(Argument(new.pop("validation_data"), "validation_data", arg))
             elif name in new:
                 arguments.append(Argument(new[name], name, arg))
             elif name not in gone:
