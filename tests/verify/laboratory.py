@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -50,7 +50,16 @@ WRONG = {
     "compile outside the scope": "RuntimeError: Mixing different tf.distribute.Strategy objects (train.py:5)",
 }
 
-Behaviour = Callable[[World, Limits], "Training | tuple[Training, ...] | Predicting | str | BaseException"]
+
+@dataclass(frozen=True)
+class Dying:
+    """A script that dies of an error once it has trained."""
+
+    how: Training
+    error: str
+
+
+Behaviour = Callable[[World, Limits], "Training | Dying | tuple[Training, ...] | Predicting | str | BaseException"]
 
 
 def usual(world: World, limits: Limits) -> Training | str:
@@ -132,6 +141,16 @@ class Laboratory:
             recorded = predict(place, replace(what, rounding=what.rounding or 3e-7))
             out.write_text("image 0: a 7\n")
             return Run(world, recorded, "predicted", 0, out, place / "stderr.txt", self.seconds, "")
+        if isinstance(what, Dying):
+            recorded = train_each(place, [in_world(what.how, world, limits)])
+            out.write_text("Epoch 1/3\n")
+            if limits.exactly is None:
+                end = End(False, what.error, 1.0, 0.0, None, None)
+                message = f"{world.role}: {world.script} crashed: {what.error}"
+                recorded = replace(recorded, end=end)
+                return Run(world, recorded, "crashed", 1, out, place / "stderr.txt", self.seconds, message)
+            recorded = cut(recorded, limits.exactly)
+            return Run(world, recorded, "trained", 0, out, place / "stderr.txt", self.seconds, "")
         if not isinstance(what, str):
             each = what if isinstance(what, tuple) else (what,)
             recorded = cut(train_each(place, [in_world(how, world, limits) for how in each]), limits.budget)

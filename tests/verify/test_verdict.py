@@ -18,7 +18,7 @@ from tfmigrate.verify.run.runtimes import Runtime
 from tfmigrate.verify.run.trace import Cut
 from tfmigrate.verify.run.world import Limits, Run, World
 
-from .laboratory import LEGACY, MODERN, NEW_SCRIPT, OLD, WRONG, Behaviour, Laboratory, broken, usual
+from .laboratory import LEGACY, MODERN, NEW_SCRIPT, OLD, WRONG, Behaviour, Dying, Laboratory, broken, usual
 from .simulated import Predicting, Training, migrated
 
 
@@ -197,6 +197,30 @@ def test_an_old_script_that_runs_nowhere(lab: Laboratory, what: str) -> None:
     assert (report.verdict, report.exit_code) == ("COULD NOT RUN", 2)
     assert what in report.reason
     assert not [role for role in lab.roles if role.startswith("migrated")]
+
+
+def dying(wrong: bool) -> Behaviour:
+    """Old and new die behind their training, as the old script always did."""
+
+    def behave(world: World, limits: Limits) -> Training | Dying | str:
+        how = usual(world, limits)
+        if isinstance(how, str) or world.role.startswith("control: "):
+            return how
+        error = f"RuntimeError: compile it first ({world.script}:9)"
+        return Dying(replace(how, learning_rate=1.0) if wrong and world.kind == "migrated" else how, error)
+
+    return behave
+
+
+def test_an_old_script_that_dies_behind_its_training_is_judged_by_that(lab: Laboratory) -> None:
+    lab.behaviour = dying(wrong=False)
+    report = lab.verify()
+    assert report.verdict == "EQUIVALENT"
+    assert "all the steps that the old script takes before it dies: genuine: old.py crashed: RuntimeError" in (
+        report.reason
+    )
+    lab.behaviour = dying(wrong=True)
+    assert lab.verify().verdict == "DIFFERENT"
 
 
 def test_no_modern_tensorflow(lab: Laboratory) -> None:

@@ -52,6 +52,8 @@ class Lab:
         self.one_at_a_time = threading.Lock()
         self.aside = ""
         """Why the genuine run, though it trained, is no reference; empty where it may be one."""
+        self.died = ""
+        """How the old script ends in every world, after steps that are compared; empty where it comes to its end."""
         self.judged: Judged | None = None
         """The steps that are compared; None where all are."""
         self.only_float32 = False
@@ -98,6 +100,18 @@ class Lab:
         before = self.judged.why if self.judged is not None else ()
         self.judged = Judged(frozenset(places), (*before, why), parts)
         self.runs = {role: self._as_judged(run) for role, run in self.runs.items()}
+
+    def end_before_the_crash(self) -> bool:
+        """Where the old script dies wherever it is run, lets all runs take the steps that it took everywhere, and no
+        more. Returns whether there are any."""
+        died = [run for run in self.runs.values() if run.outcome == "crashed"]
+        steps = min((len(run.trace.steps) for run in died), default=0)
+        if not steps or self.plan.exactly is not None:
+            return False
+        self.plan = replace(self.plan, patience=None, exactly=steps)
+        self.died = died[0].message
+        self.runs = {}
+        return True
 
     def settle_steps(self, places: Sequence[Place], why: str) -> None:
         """Compares these first steps alone, and takes no more in the runs to come, however fast they are."""
@@ -220,9 +234,14 @@ def genuine_world(lab: Lab) -> World:
 
 
 def reference_run(lab: Lab) -> Run | None:
-    """The run of the old script that everything is measured against: genuine where that works, else restored.
+    """The run of the old script that everything is measured against: genuine where that works, else restored. Where it
+    dies in every world after some training, it is ended before that.
 
     Where there are processors for it, all that can be known to be wanted runs beside it."""
+    return _first_to_end(lab) or (_first_to_end(lab) if lab.end_before_the_crash() else None)
+
+
+def _first_to_end(lab: Lab) -> Run | None:
     plan = lab.plan
     candidates = [genuine_world(lab)] if plan.genuine is not None and not lab.aside else []
     candidates += all_restored(plan)

@@ -145,6 +145,8 @@ def _with_reservations(
     if lost:
         more = f" (and {len(lost) - 1} more, see the notes)" if len(lost) > 1 else ""
         reason += f"; outside the training, this differs: {lost[0]}{more}"
+    if lab.died:
+        reason += f"; these are all the steps that the old script takes before it dies: {crash.shorten(lab.died)}"
     return reason
 
 
@@ -163,7 +165,7 @@ def _run_the_others(lab: Lab, reference: Run) -> None:
 def _settle_steps(lab: Lab, reference: Run) -> None:
     """Where slow runs were ended after a few steps, all are judged by those that each of them took."""
     traces = [run.trace for run in lab.runs.values() if run.ok]
-    if not any(trace.cut is not None and trace.cut.slow for trace in traces):
+    if lab.plan.exactly is not None or not any(trace.cut is not None and trace.cut.slow for trace in traces):
         return
     common = frozenset.intersection(*(frozenset(step.place for step in trace.steps) for trace in traces))
     places = [step.place for step in reference.trace.steps if step.place in common]
