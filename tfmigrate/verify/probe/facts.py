@@ -55,13 +55,14 @@ def of_model(model):
         "masked": any(
             getattr(output, "_keras_mask", None) is not None for output in getattr(model, "outputs", None) or []
         ),
-        "loaded": any(hasattr(inner, LOADED) for inner in with_inner(model)) or is_part_of_loaded(layers),
+        "loaded": any(hasattr(inner, LOADED) or is_part_of_loaded(inner) for inner in with_inner(model)),
         "adds_losses": any(hasattr(layer, ADDS) for layer in layers + with_inner(model)),
     }
 
 
-def is_part_of_loaded(layers):
+def is_part_of_loaded(model):
     """Whether all that has weights belongs to models that were loaded: a model of some outputs of one."""
+    layers = weights.leaf_layers(model)
     return any(layer.weights for layer in layers) and all(hasattr(layer, LOADED) for layer in layers if layer.weights)
 
 
