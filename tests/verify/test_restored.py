@@ -68,10 +68,8 @@ assert tf.to_float(1).dtype == tf.float32 == tf.log(1.0).dtype
 
 ATTRIBUTES = """
 import keras
-import numpy as np
 import tensorflow as tf
-from keras import backend as K
-from keras.layers import Conv2D, Dense, Flatten, Input, Lambda, Layer
+from keras.layers import *
 from keras.models import Model
 from keras.utils import multi_gpu_model
 

@@ -116,6 +116,9 @@ def restore_modules(flavour, moved):
         module = flavours.optional(place.replace("utils", "models"))
         if module is not None:
             module.Input = flavour.root.layers.Input
+    for name in ("layers", "models", "callbacks"):  # brought these by `from keras.layers import *`
+        module = importlib.import_module("keras." + name)
+        module.K, module.np = importlib.import_module("keras.backend"), np
     importlib.import_module("keras.utils").np_utils = importlib.import_module("keras.utils.np_utils")
     for name in OPTIMIZERS:
         for namespace in flavour.namespaces:
