@@ -59,6 +59,11 @@ def migrated(lines: str) -> tuple[str, bool]:
         ("evaluate_generator(held, workers=8)", "held.workers = 8\nmodel.evaluate(held)"),
         ("predict_generator(held, workers=8)", "held.workers = 8\nmodel.predict(held)"),
         ("fit(train, workers=8)", "train.workers = 8\nmodel.fit(train)"),
+        (
+            "fit(train,\n    workers=8,  # a half\n    epochs=2,\n    use_multiprocessing=True  # faster\n)",
+            "train.workers = 8  # a half\ntrain.use_multiprocessing = True  # faster\nmodel.fit(train,\n"
+            "    epochs=2\n)",
+        ),
     ],
 )
 def test_the_sequence_says_it(call: str, after: str) -> None:

@@ -212,8 +212,14 @@ class _Editor(cst.CSTTransformer):
             if edit.call.args and argument.source is edit.call.args[-1]:
                 args[position] = args[position].with_changes(comma=separator)  # Its own comma ended the list.
         if args:
-            args[-1] = args[-1].with_changes(comma=last_comma, whitespace_after_arg=last_space)
+            args[-1] = args[-1].with_changes(comma=last_comma, whitespace_after_arg=self._without_moved(last_space))
         return changed.with_changes(args=args)
+
+    def _without_moved(self, space: cst.BaseParenthesizableWhitespace) -> cst.BaseParenthesizableWhitespace:
+        """Space behind an argument, without a comment that goes, or that is written elsewhere."""
+        if not isinstance(space, cst.ParenthesizedWhitespace) or space.first_line.comment not in self.forgotten:
+            return space
+        return space.with_changes(first_line=cst.TrailingWhitespace())
 
     def _argument(self, argument: Argument, separator: cst.Comma) -> cst.Arg:
         value = argument.value

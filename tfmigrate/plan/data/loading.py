@@ -8,9 +8,9 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import EVALUATE, FIT, Revision, named_arguments
+from tfmigrate.plan.change.calls import EVALUATE, FIT, Revision, keywords, named_arguments
 from tfmigrate.plan.data.sequences import LOADING, is_default, is_sequence, set_in
-from tfmigrate.plan.edits import Edit, Insert, Rank
+from tfmigrate.plan.edits import Edit, Forget, Insert, Rank
 from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.names.interfaces import GENERATOR_METHODS
 from tfmigrate.understand.lifecycle import Facts, Use
@@ -112,8 +112,11 @@ def _set(
     if all(isinstance(node, cst.Call) for node in sequences):
         asked = {name: value for name, value in asked.items() if value != LOADING[name]}  # It has those already.
     indent = facts.module.indent_at(use.site.unit) if looped else ""
+    remarks = {name: comment for name, arg in keywords(use.call).items() if name in asked and (comment := _remark(arg))}
     settings: list[Code] = [
-        (f"{indent}{receiver}.{name} = ", value) for receiver in set_on for name, value in asked.items()
+        (f"{indent}{receiver}.{name} = ", value, f"  {remarks[name].value}" if name in remarks else "")
+        for receiver in set_on
+        for name, value in asked.items()
     ]
     setting = joined(settings, "\n")
     if looped:
@@ -121,4 +124,12 @@ def _set(
     insert: Edit = Insert(use.site.unit, joined([*lines, setting], "\n"), (use.site.unit,), rank=Rank.RULE)
     message = "in Keras 3 the number of threads or processes is set on the Sequence: written as its attributes"
     edit = Revision(use.call, wrapped=tuple(wrapped)) if wrapped else None
-    return CallChange(codes.GENERATOR_METHODS, use.call, message, edit or insert, more=(insert,) if edit else ())
+    moved = tuple(map(Forget, remarks.values()))
+    more = (insert, *moved) if edit else moved
+    return CallChange(codes.GENERATOR_METHODS, use.call, message, edit or insert, more=more)
+
+
+def _remark(arg: cst.Arg) -> cst.Comment | None:
+    """The comment behind an argument, which is about it."""
+    space = arg.comma.whitespace_after if isinstance(arg.comma, cst.Comma) else arg.whitespace_after_arg
+    return space.first_line.comment if isinstance(space, cst.ParenthesizedWhitespace) else None
