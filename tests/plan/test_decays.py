@@ -188,6 +188,17 @@ def test_a_stage_with_an_optimizer_of_its_own_has_its_decay_or_none(before: str)
     assert not left(file)
 
 
+def test_a_function_that_compiles_one_way_or_another_leaves_it_open() -> None:
+    program = (
+        f"{HEAD}\n\ndef set_up(kind):\n    if kind:\n        parallel_model.compile(SGD(lr=0.1, decay=1e-3), 'mse')\n"
+        "    else:\n        parallel_model.compile(SGD(lr=0.1), 'mse')\n\n\n"
+        "set_up(kind)\nparallel_model.fit(batches, callbacks=[ReduceLROnPlateau()])\n"
+    )
+    (file,) = migrated(main=program)
+    assert "keep_decay(SGD(learning_rate=0.1), 1e-3)" in file.after
+    assert "callbacks=[ReduceLROnPlateau(), OptimizerDecay()]" in file.after
+
+
 def test_an_optimizer_of_two_models_keeps_none() -> None:
     program = f"{HEAD}other = Sequential([Dense(1, input_shape=(4,))])\n{CHOSEN}"
     both = "best = optimizer_of(kind, 0.1)\nother.compile(best, 'mse')\nparallel_model.compile(best"

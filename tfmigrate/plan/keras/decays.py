@@ -273,23 +273,20 @@ class _Training:
 
     def _last_compile(self, use: Use) -> Use | None:
         """The compile() that is surely the last before a training; None where that may be another one each time."""
-        frame, module = use.site.frame, use.site.frame.module
-        compiles = [
-            (site.unit if (site := other.site.lifted(frame)) is not None else None, other)
-            for other in self._facts.uses
-            if other.method == "compile" and other.models & use.models
-        ]
-        order, here = module.order, use.site.unit
-        earlier = [(order[unit], other) for unit, other in compiles if unit is not None and order[unit] < order[here]]
-        if not earlier or any(unit is None for unit, _ in compiles):
+        frame, here = use.site.frame, use.site.unit
+        module, order = frame.module, frame.module.order
+        compiles = [other for other in self._facts.uses if other.method == "compile" and other.models & use.models]
+        places = [(site.unit, other) for other in compiles if (site := other.site.lifted(frame)) is not None]
+        earlier = [(unit, other) for unit, other in places if order[unit] < order[here]]
+        if not earlier or len(places) < len(compiles):
             return None
-        last = max(earlier, key=lambda pair: pair[0])[1]
-        unit = next(unit for unit, other in compiles if other is last)
-        assert unit is not None
+        unit, last = max(earlier, key=lambda place: order[place[0]])
         round_last, round_use = {*module.ancestors(unit)}, {*module.ancestors(here)}
-        loops = [owner for owner in round_use - round_last if isinstance(owner, cst.For | cst.While)]
-        again = any(loop in module.ancestors(other) for other, _ in compiles if other is not None for loop in loops)
-        return last if round_last <= round_use and not module.exclusive(unit, here) and not again else None
+        if last.site.frame is not frame or not round_last <= round_use or module.exclusive(unit, here):
+            return None
+        # In a loop that the last one stands outside of, a later one comes before the next training.
+        loops = {owner for owner in round_use - round_last if isinstance(owner, cst.For | cst.While)}
+        return None if any(not loops.isdisjoint(module.ancestors(other)) for other, _ in places) else last
 
     def sets_rate_of(self, call: cst.Call) -> str | None:
         """What surely sets the rate of an optimizer, in words."""
