@@ -16,6 +16,7 @@ from tfmigrate.written import Written
         ([["(g <= 1) or merged", "g > 1"], ["not ((g <= 1) or merged)"]], "g > 1"),
         ([["g < 2 or merged", "not g < 2"], ["not (g < 2 or merged)"]], "g >= 2"),
         ([["a or b", "a"]], "a"),
+        ([["(g > 1)", "g > 1 or merged"]], "g > 1"),
         ([["a and b"], ["a and not b"]], "a"),
         ([["not a", "b or not a"]], "not a"),
         ([["a", "g > 1"]], "a and g > 1"),

@@ -40,6 +40,7 @@ def _only_test(ways: Sequence[tuple[Written, ...]]) -> Written | None:
 
     `(g <= 1 or merged) and g > 1`, or else `not (g <= 1 or merged)`, is `g > 1`.
     """
+    ways = [tuple(map(_plain, way)) for way in ways]
     tests: dict[Written, Written] = {}
     for way in ways:
         for part in way:
