@@ -672,6 +672,7 @@ def test_what_does_not_run_in_float64_is_judged_as_it_is(
     assert report.verdict == "INCONCLUSIVE", report.reason
     assert "thread counts" in report.reason
     assert all(run.outcome == "ok" for run in report.runs)
+    assert any("in float64, which would show" in note and "is written out (old.py:3)" in note for note in report.notes)
 
 
 def test_where_the_old_script_parts_between_kerases_the_steps_before_are_compared(

@@ -241,6 +241,11 @@ def _computed_in_float64(lab: Lab, reference: Run, why: str) -> float | None:
                 f"differ by {left:.2g}, and those runs are compared"
             )
             return left
+    failed = next((run for run in (first, *others) if not run.ok), None)
+    if failed is not None:
+        lab.remarks.append(
+            f"in float32, {why}; in float64, which would show whether that is rounding, {crash.shorten(failed.message)}"
+        )
     lab.runs, lab.judged, lab.only_float32 = before, judged, True
     return None
 
