@@ -205,3 +205,16 @@ def test_a_parallel_model_that_stays_keeps_its_template() -> None:
 def test_a_tensorboard_that_writes_by_the_writer_of_old_keras_is_reported(own: str, reported: list[str]) -> None:
     file = migrate(HEAD.format(classes=f"class Log(TensorBoard):\n{own}"))
     assert actions(file) == reported
+
+
+@pytest.mark.parametrize(
+    ("code", "reported"),
+    [
+        ("def log(callback, n):\n    callback.writer.add_summary(summary, n)\n    callback.writer.flush()\n", ["warn"]),
+        ("def log(book, n):\n    book.writer.add_row(n)\n", []),
+        ("def log(book, n):\n    book.writer = made(book)\n    book.writer.add_summary(n)\n", []),
+    ],
+)
+def test_so_is_a_function_that_writes_by_it(code: str, reported: list[str]) -> None:
+    file = migrate(HEAD.format(classes=code))
+    assert actions(file) == reported

@@ -34,10 +34,16 @@ _KEEP_THE_MODEL = frozenset(
 """Callbacks whose set_model() does nothing but keep the model."""
 _COUNTED = {"epochs_since_last_save": "0", "period": "1"}
 """What ModelCheckpoint of Keras 2 kept, and what it began with."""
+_NO_WRITER = "TensorBoard of TensorFlow 2 has no `writer` (AttributeError): create one"
+_WRITER = (
+    "tf.summary.create_file_writer(log_dir), and write with tf.summary.scalar() or tf.summary.image() in "
+    "`with writer.as_default():`"
+)
 
 
 def check(context: Context) -> Iterator[CallChange]:
     yield from callback_attributes(context.facts)
+    yield from _writers_of_others(context.facts)
     yield from models_in_themselves(context.facts, context.draft.vanishing())
 
 
@@ -173,12 +179,23 @@ def _writers(cls: ClassValue, facts: Facts) -> Iterator[CallChange]:
         return
     read = [node for method in methods for name, node in _read(method) if name == "writer"]
     if read:
-        message = (
-            "TensorBoard of TensorFlow 2 has no `writer` (AttributeError): create one in __init__ with "
-            "tf.summary.create_file_writer(log_dir), and write with tf.summary.scalar() or tf.summary.image() in "
-            "`with writer.as_default():`"
-        )
+        message = f"{_NO_WRITER} in __init__ with {_WRITER}"
         yield CallChange(codes.CALLBACK_ATTRIBUTES, min(read, key=facts.module.position), message, action="warn")
+
+
+def _writers_of_others(facts: Facts) -> Iterator[CallChange]:
+    """`tensorboard.writer.add_summary(...)`: what TensorFlow 1 called a summary writer, of a callback by its name."""
+    targets = (target.target for assign in facts.module.all_of(cst.Assign) for target in assign.targets)
+    if any(isinstance(target, cst.Attribute) and target.attr.value == "writer" for target in targets):
+        return
+    for call in facts.module.calls:
+        method = call.func
+        if not isinstance(method, cst.Attribute) or method.attr.value != "add_summary":
+            continue
+        writer = method.value
+        if isinstance(writer, cst.Attribute) and writer.attr.value == "writer" and dotted(writer.value) != "self":
+            message = f"if {dotted(writer.value) or 'this'} is a TensorBoard: {_NO_WRITER} beside it with {_WRITER}"
+            yield CallChange(codes.CALLBACK_ATTRIBUTES, call, message, action="warn")
 
 
 def _counted_epochs(cls: ClassValue, facts: Facts) -> Iterator[CallChange]:
