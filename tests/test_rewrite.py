@@ -1212,10 +1212,24 @@ def test_a_comma_at_the_end_of_the_arguments_becomes_one_between_two() -> None:
         model.compile("sgd", "mse")
         model.fit(x,
                   y,
-                  validation_split=0.2,
+                  validation_data=held(x),
                   epochs=3,)
     """)
-    assert "          epochs=3,\n          validation_data=validation_dataset,)\n" in file.after
+    assert "          epochs=3,\n          validation_batch_size=32,)\n" in file.after
+
+
+def test_validation_data_stand_where_their_share_stood() -> None:
+    file = one("""
+        from tensorflow.keras.layers import Dense
+        from tensorflow.keras.models import Sequential
+        from tensorflow.keras.utils import multi_gpu_model
+        from data import x, y
+
+        model = multi_gpu_model(Sequential([Dense(1, input_shape=(4,))]), gpus=2)
+        model.compile("sgd", "mse")
+        model.fit(x, y, epochs=3, validation_split=0.2, verbose=2)
+    """)
+    assert "model.fit(train_dataset, epochs=3, validation_data=validation_dataset, verbose=2)\n" in file.after
 
 
 def test_an_if_between_layers_stands_in_their_scope() -> None:
