@@ -20,6 +20,9 @@ def install(tf, found):
             owner.cast = to_doubles(tf, owner.cast)
     if hasattr(tf, "to_float"):
         tf.to_float = tf.to_double
+    kernels = flavours.optional("tensorflow.python.ops.gen_nn_ops")
+    if kernels is not None:
+        flavours.everywhere(kernels.in_top_kv2, of_single_floats(tf, kernels.in_top_kv2))
     if any(flavour.is_keras3 for flavour in found):
         read_signs_of_doubles(tf)
 
@@ -32,6 +35,16 @@ def to_doubles(tf, cast):
         return cast(x, "float64" if tf.as_dtype(dtype) == tf.float32 else dtype, *args, **kwargs)
 
     return casting
+
+
+def of_single_floats(tf, kernel):
+    """The kernel behind the accuracy of the first k classes knows float32 alone; nothing trains by it."""
+
+    @functools.wraps(kernel)
+    def in_top_kv2(predictions, *args, **kwargs):
+        return kernel(tf.dtypes.cast(predictions, tf.float32), *args, **kwargs)
+
+    return in_top_kv2
 
 
 def read_signs_of_doubles(tf):
