@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
 
 import libcst as cst
 
@@ -16,7 +15,7 @@ from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import dotted, imports_of
 from tfmigrate.understand.reaching import bound_once
 from tfmigrate.understand.scopes import Scopes
-from tfmigrate.understand.values import Literal as Known
+from tfmigrate.understand.values import Literal
 
 _COUNTS = {
     "fit": ("steps_per_epoch", "validation_steps"),
@@ -58,18 +57,19 @@ def check_last(context: Context, others: Sequence[CallChange]) -> Iterator[CallC
 
 _FLOAT = "a number of steps that is a quotient is a float, which Keras 3 refuses"
 _ROUNDINGS = frozenset(f"numpy.{name}" for name in ("ceil", "floor", "rint", "round", "around", "trunc", "fix"))
-_ONE_OF_THEM = frozenset({"max", "min", "abs"})
+_AS_GIVEN = frozenset({"max", "min", "abs"})
+"""What gives a float where it is given one."""
 
 
-def _kind(node: cst.BaseExpression, facts: Facts) -> Literal["fraction", "whole"] | None:
-    """Whether an expression is surely a float, which may be a fraction or is a whole number; None for any other."""
+def _kind(node: cst.BaseExpression, facts: Facts) -> str | None:
+    """What an expression that is surely a float is: "whole", or "fraction" where it may be one; None for any other."""
     if isinstance(node, cst.Float):
         return "fraction"
     if isinstance(node, cst.Call):
         name = facts.symbols.get(node.func, "") or dotted(node.func)
         if name in _ROUNDINGS:
             return "whole"
-        inside = {_kind(arg.value, facts) for arg in node.args} if name in _ONE_OF_THEM else set()
+        inside = {_kind(arg.value, facts) for arg in node.args} if name in _AS_GIVEN else set()
         return "fraction" if name == "float" or "fraction" in inside else "whole" if "whole" in inside else None
     if isinstance(node, cst.BinaryOperation):
         sides = {_kind(node.left, facts), _kind(node.right, facts)}
@@ -110,7 +110,7 @@ def _is_whole(node: cst.BaseExpression, facts: Facts) -> bool:
         return isinstance(node.func, cst.Name) and node.func.value == "len"
     known = facts.options(node)
     return isinstance(node, cst.Integer) or (
-        bool(known) and all(isinstance(option, Known) and isinstance(option.value, int) for option in known)
+        bool(known) and all(isinstance(option, Literal) and isinstance(option.value, int) for option in known)
     )
 
 

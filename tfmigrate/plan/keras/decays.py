@@ -233,12 +233,12 @@ class _Training:
 
     def __init__(self, facts: ProgramFacts) -> None:
         self._facts = facts
+        self._compiling = [use for use in facts.uses if use.method == "compile"]
         self._compiles: dict[cst.CSTNode, list[tuple[Use, Site]]] = {}
-        for use in facts.uses:
-            if use.method == "compile":
-                for site, node in use.optimizers:
-                    if node is not None:
-                        self._compiles.setdefault(node, []).append((use, site))
+        for use in self._compiling:
+            for site, node in use.optimizers:
+                if node is not None:
+                    self._compiles.setdefault(node, []).append((use, site))
         self._set = [(known, *setting) for known in facts.modules.values() for setting in rates_set(known)]
 
     def made(self, call: cst.Call) -> frozenset[Site]:
@@ -267,15 +267,13 @@ class _Training:
             use for use in self.uses(call) if not (last := self._last_compile(use)) or _optimizers(last) != {call}
         ]
         models = {model for use in unsure for model in use.models}
-        return any(
-            _optimizers(use) != {call} for use in self._facts.uses if use.method == "compile" and use.models & models
-        )
+        return any(_optimizers(use) != {call} for use in self._compiling if use.models & models)
 
     def _last_compile(self, use: Use) -> Use | None:
         """The compile() that is surely the last before a training; None where that may be another one each time."""
         frame, here = use.site.frame, use.site.unit
         module, order = frame.module, frame.module.order
-        compiles = [other for other in self._facts.uses if other.method == "compile" and other.models & use.models]
+        compiles = [other for other in self._compiling if other.models & use.models]
         places = [(site.unit, other) for other in compiles if (site := other.site.lifted(frame)) is not None]
         earlier = [(unit, other) for unit, other in places if order[unit] < order[here]]
         if not earlier or len(places) < len(compiles):

@@ -42,9 +42,11 @@ def check(context: Context) -> Iterator[CallChange]:
     for call in facts.module.calls:
         real = facts.symbols.get(call.func, "")
         known = names.canonical(real)
-        if known == "keras.layers.merge" and names.flavour(real) == "keras":
+        if names.flavour(real) != "keras":
+            continue
+        if known == "keras.layers.merge":
             yield _merge(call, context.tf)
-        if names.flavour(real) != "keras" or has_stars(call):
+        if has_stars(call):
             continue
         if known in _CONVOLUTIONS:
             yield from _kernel_size(facts, call, _CONVOLUTIONS[known])

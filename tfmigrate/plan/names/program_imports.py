@@ -20,7 +20,15 @@ from tfmigrate.plan.names.tables import Tables
 from tfmigrate.plan.names.taken import Links, Name, names_gone, names_of_wrapper, names_taken
 from tfmigrate.plan.names.version_tests import only_for_tensorflow_1
 from tfmigrate.understand import names
-from tfmigrate.understand.program import Module, Unit, dotted, import_statements, imports_of, is_seam, units_of
+from tfmigrate.understand.program import (
+    Module,
+    Unit,
+    dotted,
+    import_statements,
+    imports_of,
+    is_seam,
+    units_of,
+)
 
 
 def plan_imports(
@@ -123,13 +131,11 @@ class _Imports:
 
     def sources(self, statement: cst.Import | cst.ImportFrom, dropped: Set[cst.ImportAlias]) -> Iterator[Module]:
         """The modules of the program that a statement imports, or names of them, without the aliases that go."""
-        program, importer = self.links.program, self.draft.module
-        level = len(statement.relative) if isinstance(statement, cst.ImportFrom) else 0
-        package = dotted(statement.module) if isinstance(statement, cst.ImportFrom) else ""
-        named = [] if isinstance(statement.names, cst.ImportStar) else [a for a in statement.names if a not in dropped]
-        found = [program.imported(".".join(filter(None, (package, dotted(a.name)))), level, importer) for a in named]
-        if isinstance(statement, cst.ImportFrom) and (named or isinstance(statement.names, cst.ImportStar)):
-            found.append(program.imported(package, level, importer))
+        importer, names_in = self.draft.module, statement.names
+        kept = [] if isinstance(names_in, cst.ImportStar) else [alias for alias in names_in if alias not in dropped]
+        found = {self.links.module(statement, alias, importer) for alias in kept}
+        if kept or isinstance(names_in, cst.ImportStar):
+            found.add(self.links.source(statement, importer))
         yield from (module for module in found if module is not None and module is not importer)
 
     def of_wrapper(self, statement: cst.Import | cst.ImportFrom) -> frozenset[cst.ImportAlias]:

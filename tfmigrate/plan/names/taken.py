@@ -44,6 +44,13 @@ class Links:
             return None
         return self.program.imported(dotted(statement.module), len(statement.relative), importer)
 
+    def module(self, statement: cst.Import | cst.ImportFrom, alias: cst.ImportAlias, importer: Module) -> Module | None:
+        """The module that a name of an import is: `import a.b`, `from a import b`; None if it is not in the program."""
+        package, level = "", 0
+        if isinstance(statement, cst.ImportFrom):
+            package, level = dotted(statement.module), len(statement.relative)
+        return self.program.imported(".".join(filter(None, (package, dotted(alias.name)))), level, importer)
+
 
 def names_taken(drafts: Mapping[Module, Draft], drops: Mapping[Module, Drops], links: Links) -> set[Name]:
     """Every name that some module still takes from another one. `drops`: of the modules whose imports are planned."""

@@ -10,9 +10,8 @@ import libcst as cst
 
 from tfmigrate.plan.change.functions import mentions
 from tfmigrate.plan.strategy.guards import Blocks
-from tfmigrate.plan.strategy.own_copies import is_alone
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
-from tfmigrate.understand.program import Module, is_docstring, only_statement, units_of
+from tfmigrate.understand.program import Module, import_statements, is_docstring, only_statement, units_of
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import explicit, parameters_of
 
@@ -40,7 +39,7 @@ def idle_functions(
         if function.decorators or function not in module.places or module.places[function].owner is not None:
             continue
         parameter = _returned(function, blocks[module])
-        if parameter is None or is_alone(function, module):
+        if parameter is None or _is_alone(function, module):
             continue
         calls: dict[cst.Call, Wrap | None] = {}
         for wrap in every:
@@ -85,3 +84,10 @@ def _is_only_called(function: cst.FunctionDef, calls: Set[cst.Call], facts: Prog
         if node.asname is not None
     )
     return all(node in called or node is function.name for node in mentions(name, facts.modules)) and not any(renamed)
+
+
+def _is_alone(function: cst.FunctionDef, module: Module) -> bool:
+    """Whether a module has nothing but a function, and what that imports."""
+    imports = {unit for _, unit in import_statements(module)}
+    units = [unit for unit in module.tree.body if unit not in imports and not is_docstring(only_statement(unit))]
+    return units == [function]

@@ -11,7 +11,7 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Unwrap
 from tfmigrate.understand.copies import is_copy
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
-from tfmigrate.understand.program import Module, import_statements, is_docstring, only_statement
+from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import FunctionValue
 
 
@@ -67,10 +67,3 @@ def _is_all_that_is_offered(copy: cst.FunctionDef, draft: Draft) -> bool:
         node is copy or any(not seen.binds for seen in mentions(node.name.value, draft.scopes.module))
         for node in others
     )
-
-
-def is_alone(function: cst.FunctionDef, module: Module) -> bool:
-    """Whether a module has nothing but a function, and what that imports."""
-    imports = {unit for _, unit in import_statements(module)}
-    units = [unit for unit in module.tree.body if unit not in imports and not is_docstring(only_statement(unit))]
-    return units == [function]
