@@ -13,6 +13,7 @@ from tfmigrate.verify.run.launch import Launch
 from tfmigrate.verify.run.runtimes import Runtime
 from tfmigrate.verify.run.scratch import copy_program
 from tfmigrate.verify.run.side_by_side import run_all
+from tfmigrate.verify.run.trace import Trace
 from tfmigrate.verify.run.world import Kind, Limits, Run, World
 
 from .processes import Fake, alive, wait_for
@@ -32,6 +33,37 @@ def test_a_hanging_script_and_its_children_are_ended(program: Path, fake: Fake, 
     assert result.exit_code is None
     assert "after 1 seconds, before its first training step" in result.message
     assert not any(alive(int(pid)) for pid in pids.read_text().split())
+
+
+def test_a_script_that_stands_still_is_begun_again(program: Path, fake: Fake, tmp_path: Path) -> None:
+    tries = tmp_path / "tries"
+    result = start(fake(f"echo x >> {tries}\nsleep 600\n"), program, tmp_path, Limits(seconds=60, still_seconds=1))
+    assert result.outcome == "stood still"
+    assert result.message == "old: train.py used no processor time for 1 seconds, before its first training step"
+    assert result.notes[-1] == f"this is a second attempt: {result.message}"
+    assert tries.read_text() == "x\nx\n"
+    assert not list((tmp_path / "results" / "trace").iterdir())
+
+
+def test_a_second_attempt_counts_alone(program: Path, fake: Fake, tmp_path: Path) -> None:
+    tries = tmp_path / "tries"
+    trace = tmp_path / "results" / "trace" / "trace.jsonl"
+    step = '{"event": "step", "fit": 0, "epoch": 0, "step": 0, "loss": 0.5}'
+    runtime = fake(f"echo x >> {tries}\n[ $(wc -l < {tries}) = 2 ] && exit 3\necho '{step}' > {trace}\nsleep 600\n")
+    result = start(runtime, program, tmp_path, Limits(seconds=60, still_seconds=1))
+    assert (result.outcome, result.exit_code, len(result.trace.steps)) == ("crashed", 3, 0)
+
+
+def test_a_busy_script_does_not_stand_still(program: Path, fake: Fake, tmp_path: Path) -> None:
+    runtime = fake("while true; do :; done\n")
+    assert start(runtime, program, tmp_path, Limits(seconds=2, still_seconds=1)).outcome == "timed out"
+
+
+def test_who_may_be_waiting_for_another_run_does_not_stand_still(program: Path, fake: Fake, tmp_path: Path) -> None:
+    world = World("new", "migrated", fake("sleep 600\n"), program, "train.py")
+    limits = Limits(seconds=2, still_seconds=1)
+    result = experiment.run(world, limits, tmp_path / "results", initial_weights=Trace(tmp_path))
+    assert result.outcome == "timed out"
 
 
 def test_what_outlives_the_script_is_ended_too(program: Path, fake: Fake, tmp_path: Path) -> None:

@@ -314,7 +314,7 @@ def could_not_run(lab: Lab) -> tuple[Verdict, str] | None:
             return "COULD NOT RUN", run.message
         if run.outcome == "missing runtime":
             return "COULD NOT RUN", run.message
-        if run.outcome in ("timed out", "over a limit"):
+        if run.outcome in ("timed out", "stood still", "over a limit"):
             return "INCONCLUSIVE", run.message
     return None
 

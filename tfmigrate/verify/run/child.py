@@ -21,12 +21,14 @@ from tfmigrate.verify.run.scratch import MARK
 from tfmigrate.verify.run.together import Resource, Together, Use
 from tfmigrate.verify.run.world import Limits
 
-Reason = Literal["by itself", "time", "stopped"] | Resource
+Reason = Literal["by itself", "time", "still", "stopped"] | Resource
 POLL_SECONDS = 0.1
 LOOK_SECONDS = 0.5
 GRACE_SECONDS = 5.0
 END_SECONDS = 0.02
 MOST_TRIES = 100
+STILL_SHARE = 0.01
+"""Of one processor: a run that uses less stands still. A deadlock uses none, a poll twenty times a second 0.1%."""
 SHARED_MEMORY = "dev/shm"
 
 
@@ -97,6 +99,8 @@ class Child:
         """Of cgroup v2, which the child joins."""
         self.copied = _size(scratch)
         """What lies there before the script starts, which no limit counts."""
+        self.since = self.used_since = 0.0
+        """When it last had used its share of the processor's time, and the seconds that it had used by then."""
 
     def wait(self, limits: Limits, stops: Sequence[threading.Event], look: Callable[[], None]) -> Ended:
         process = self.launch(self.command, stops)
@@ -139,7 +143,8 @@ class Child:
         look: Callable[[], None],
         crowd: _Crowd,
     ) -> Reason:
-        deadline = time.monotonic() + limits.seconds
+        self.since = time.monotonic()
+        deadline = self.since + limits.seconds
         next_look = 0.0
         while process.poll() is None:
             now = time.monotonic()
@@ -150,9 +155,12 @@ class Child:
             if now > next_look:
                 begun = time.thread_time()
                 look()
-                over = self._over(process, crowd.root)
+                family = self._family(process)
+                over = self._over(family, crowd.root)
                 if over is not None:
                     return over
+                if self._stands_still(family, limits.still_seconds):
+                    return "still"
                 # A folder of many files takes long to look through: never more than a twentieth of the time. Of the
                 # processor's time, lest a run that keeps all processors busy is hardly looked at.
                 next_look = time.monotonic() + max(LOOK_SECONDS, 20 * (time.thread_time() - begun))
@@ -160,9 +168,14 @@ class Child:
                 process.wait(POLL_SECONDS)
         return "processes" if crowd.ended_it else "by itself"
 
-    def _over(self, process: Process, root: Path | None) -> Resource | None:
+    def _stands_still(self, family: Sequence[psutil.Process], seconds: float) -> bool:
+        now, used = time.monotonic(), sum(map(_processor_seconds, family))
+        if abs(used - self.used_since) > STILL_SHARE * seconds:  # what a process had used goes with it
+            self.since, self.used_since = now, used
+        return now - self.since > seconds
+
+    def _over(self, family: Sequence[psutil.Process], root: Path | None) -> Resource | None:
         """Which limit of all runs this one is to end for. `root`: / as the script sees it, where that is another."""
-        family = self._family(process)
         shared = _shared_memory(root) if root else 0
         use = Use(
             disk=_size(self.scratch) - self.copied,
@@ -298,6 +311,14 @@ def _share(process: psutil.Process) -> tuple[int, int]:
     except psutil.Error:
         return _resident(process), 0
     return int(getattr(full, "pss", full.uss)), 0
+
+
+def _processor_seconds(process: psutil.Process) -> float:
+    try:
+        times = process.cpu_times()
+    except psutil.Error:
+        return 0.0
+    return float(times.user + times.system)
 
 
 def _resident(process: psutil.Process) -> int:

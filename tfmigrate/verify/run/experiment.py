@@ -9,12 +9,13 @@ prevented on any level: reading, and what a script does over the network or the 
 from __future__ import annotations
 
 import json
+import math
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -68,10 +69,32 @@ def run(
             path.touch()
         return Run(world, Trace(folder / "trace"), "missing runtime", None, *paths, 0.0, message)
     stops = [stop] if stop else []
-    look = _Steps(folder / "trace", world.role, watch).look if watch else _no_look
-    if world.workers > 1:
-        return _run_workers(world, limits, initial_weights, folder, stops, look, launch, together)
-    return _run_one(world, limits, initial_weights, folder, stops, look, launch, together)
+    if world.workers > 1 or initial_weights is not None:  # which may wait for one another, or for those weights
+        limits = replace(limits, still_seconds=math.inf)
+    start = _run_workers if world.workers > 1 else _run_one
+
+    def attempt() -> Run:
+        look = _Steps(folder / "trace", world.role, watch).look if watch else _no_look
+        return start(world, limits, initial_weights, folder, stops, look, launch, together)
+
+    with _under_way(folder / "trace"):
+        first = attempt()
+        if first.outcome != "stood still":
+            return first
+        # An Estimator of TensorFlow 1.15 does at times, after its last step: twice in some hundred runs.
+        again = attempt()
+        return replace(again, notes=(*again.notes, f"this is a second attempt: {first.message}"))
+
+
+@contextmanager
+def _under_way(output: Path) -> Iterator[None]:
+    output.mkdir(parents=True, exist_ok=True)
+    running = output / RUNNING
+    running.touch()
+    try:
+        yield
+    finally:
+        running.unlink()
 
 
 def _run_one(
@@ -89,9 +112,8 @@ def _run_one(
     output = results / "trace"
     output.mkdir(parents=True, exist_ok=True)
     for leftover in output.iterdir():
-        leftover.unlink()
-    running = output / RUNNING
-    running.touch()
+        if leftover.name != RUNNING:
+            leftover.unlink()
     stdout_path, stderr_path = results / "stdout.txt", results / "stderr.txt"
     scratch = make_scratch()
     confinement = sandbox.choose(limits.sandbox)
@@ -114,7 +136,6 @@ def _run_one(
         written = tuple(sorted(name for name, state in state_of(program).items() if before.get(name) != state))
     finally:
         remove_scratch(scratch)
-        running.unlink()
         if group is not None:
             cgroups.remove(group)
     recorded = _trace(output)

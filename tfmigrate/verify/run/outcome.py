@@ -39,10 +39,12 @@ LIMITS = {
 def outcome_of(world: World, recorded: Trace, ended: Ended, limits: Limits, stderr: Path) -> tuple[Outcome, str]:
     """Which of the ways a run can end this was, and what to tell the user."""
     who = f"{world.role}: {world.script}"
-    if ended.reason == "time":
+    if ended.reason in ("time", "still"):
         step = f"after {len(recorded.steps)} training steps" if recorded.steps else "before its first training step"
         if recorded.predictions:
             step = f"after {len(recorded.predictions)} calls that predict"
+        if ended.reason == "still":
+            return "stood still", f"{who} used no processor time for {limits.still_seconds:g} seconds, {step}"
         return (
             "timed out",
             f"{who} was ended after {limits.seconds:g} seconds, {step}; allow more time "

@@ -17,7 +17,9 @@ from tfmigrate.verify.run.sandbox import Asked
 from tfmigrate.verify.run.trace import Trace
 
 Kind = Literal["genuine", "restored", "migrated"]
-Outcome = Literal["trained", "predicted", "crashed", "timed out", "over a limit", "trained nothing", "missing runtime"]
+Outcome = Literal[
+    "trained", "predicted", "crashed", "timed out", "stood still", "over a limit", "trained nothing", "missing runtime"
+]
 Watch = Callable[[str, float], None]
 """Told each step that a run takes: the run's role, and the loss."""
 SEED = 20200401
@@ -29,6 +31,8 @@ class Limits:
     """What a run may use. `epochs` and `steps_per_epoch` shorten the training itself; None leaves it as written."""
 
     seconds: float = 900.0
+    still_seconds: float = 120.0
+    """A run that uses next to no processor time for so long is ended, unless it may be waiting for another run."""
     disk_bytes: int = field(default_factory=disk.half_of_free)
     """Written to scratch folders by all runs that go on at a time; no single file may be larger."""
     output_bytes: int = 512 << 10
