@@ -26,7 +26,7 @@ import numpy as np
 
 PROBE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tfmigrate", "verify")
 ROWS, BATCH, EPOCHS = 64, 16, 2
-SECONDS = 60
+SECONDS = 180
 """An example that takes longer is ended, and says where it was."""
 
 NETWORK = """import numpy as np

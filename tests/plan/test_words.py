@@ -100,11 +100,11 @@ def test_the_words_of_today_compute_what_the_old_ones_did(package: str) -> None:
         "cosine_proximity": -0.9002485,
     }  # fmt: skip
     for old, new in LOSS_WORDS.items():
-        assert np.array(keras.losses.get(new)(a, b)).mean() == pytest.approx(was[old], rel=1e-5)
+        assert np.array(keras.losses.get(new)(a, b)).mean() == pytest.approx(was[old], rel=1e-4)
     for old, name in METRICS.items():
         metric = getattr(keras.metrics, name)(name=old)
         metric.update_state(a, b)
-        assert (metric.name, float(metric.result())) == (old, pytest.approx(was[old], rel=1e-5))
+        assert (metric.name, float(metric.result())) == (old, pytest.approx(was[old], rel=1e-4))
 
 
 KEPT = "from keras.callbacks import ModelCheckpoint\nfrom keras.models import load_model\nModelCheckpoint('whole.h5')"
