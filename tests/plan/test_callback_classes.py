@@ -113,6 +113,61 @@ def test_epochs_of_a_class_that_passes_on_what_is_not_in_sight_are_told() -> Non
     assert actions(file) == ["warn"]
 
 
+HANDED_ON = """\
+class Keep(ModelCheckpoint):
+    def __init__(self, net, **more):
+        super().__init__(**more)
+        self.net = net
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.epochs_since_last_save += 1
+        if self.epochs_since_last_save >= self.period and self.monitor_op(logs["loss"], self.best):
+            self.net.save("all.keras")
+
+
+{made}
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "comparison"),
+    [
+        ("Keep(None, filepath='a.keras', mode='min', period=1)", "np.less, np.inf"),
+        ("Keep(None, filepath='a.keras', monitor='val_acc')", "np.greater, -np.inf"),
+        ("Keep(None, filepath='a.keras')\nKeep(1, filepath='b.keras', mode='min')", "np.less, np.inf"),
+    ],
+)
+def test_a_class_begins_as_modelcheckpoint_did_for_all_its_objects(made: str, comparison: str) -> None:
+    file = migrated(HANDED_ON.format(made=made))
+    begun = "        self.epochs_since_last_save = 0\n        self.period = 1\n        super().__init__(**more)\n"
+    begun += f"        self.monitor_op, self.best = {comparison}\n        self.net = net\n"
+    assert begun in file.after
+    assert actions(file) == ["rewrite", "rewrite"]
+
+
+def test_a_class_begins_so_without_numpy() -> None:
+    classes = HANDED_ON.format(made="Keep(None, filepath='a.keras', mode='min')")
+    file = check_migrated(HEAD.format(classes=classes).replace("import numpy as np\n", ""))
+    assert '        self.monitor_op, self.best = (lambda value, best: value < best), float("inf")\n' in file.after
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        ("Keep(None, filepath='a.keras')\nKeep(1, filepath='b.keras', mode='max')", ["rewrite", "warn"]),
+        ("Keep(None, filepath='a.keras', mode=chosen)", ["rewrite", "warn"]),
+        ("Keep(None, filepath='a.keras', monitor=chosen)", ["rewrite", "warn"]),
+        ("Keep(None, filepath='a.keras', mode='min', period=5)", ["rewrite", "warn"]),
+        ("Keep(None, **chosen)", ["warn", "warn"]),
+        ("", ["warn", "warn"]),
+    ],
+)
+def test_what_objects_differ_in_or_hide_is_told(made: str, said: list[str]) -> None:
+    file = migrate(HEAD.format(classes=HANDED_ON.format(made=made)))
+    assert sorted(actions(file)) == said
+    assert "self.monitor_op, self.best =" not in file.after
+
+
 COMPARED = """\
 class Keep({base}):
     def __init__(self, **more):
@@ -190,31 +245,3 @@ def test_a_parallel_model_that_stays_keeps_its_template() -> None:
     )
     assert file.status == "refused"
     assert "parallel.callback_model = model\n" in file.after
-
-
-@pytest.mark.parametrize(
-    ("own", "reported"),
-    [
-        ("    def on_epoch_end(self, epoch, logs=None):\n        self.writer.add_summary(logs)\n", ["warn"]),
-        (
-            "    def set_model(self, model):\n        self.writer = open('log')\n        self.writer.write('begin')\n",
-            [],
-        ),
-    ],
-)
-def test_a_tensorboard_that_writes_by_the_writer_of_old_keras_is_reported(own: str, reported: list[str]) -> None:
-    file = migrate(HEAD.format(classes=f"class Log(TensorBoard):\n{own}"))
-    assert actions(file) == reported
-
-
-@pytest.mark.parametrize(
-    ("code", "reported"),
-    [
-        ("def log(callback, n):\n    callback.writer.add_summary(summary, n)\n    callback.writer.flush()\n", ["warn"]),
-        ("def log(book, n):\n    book.writer.add_row(n)\n", []),
-        ("def log(book, n):\n    book.writer = made(book)\n    book.writer.add_summary(n)\n", []),
-    ],
-)
-def test_so_is_a_function_that_writes_by_it(code: str, reported: list[str]) -> None:
-    file = migrate(HEAD.format(classes=code))
-    assert actions(file) == reported

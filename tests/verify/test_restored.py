@@ -264,3 +264,60 @@ def test_a_frozen_batch_norm_goes_on_with_the_batch(
         assert losses["restored"] == pytest.approx(expected, rel=1e-5)
         assert losses["migrated"] == pytest.approx(expected, rel=1e-5)
         assert losses["averages"][0] != pytest.approx(expected[0], rel=0.1)
+
+
+WATCHING = """
+import glob
+import numpy as np
+import tensorflow as tf
+from keras.callbacks import Callback, ModelCheckpoint, TensorBoard
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+
+class Keep(ModelCheckpoint):
+    kept = []
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.epochs_since_last_save += 1
+        if self.epochs_since_last_save >= self.period:
+            self.epochs_since_last_save = 0
+            if self.monitor_op(logs["loss"], self.best):
+                self.best = logs["loss"]
+                self.kept.append(epoch)
+
+
+class Log(Callback):
+    def on_epoch_end(self, epoch, logs=None):
+        summary = tf.Summary()
+        summary.value.add(simple_value=1.0, tag="seen")
+        board.writer.add_summary(summary, epoch)
+
+
+model = multi_gpu_model(Sequential([Dense(1, input_shape=(4,))]), gpus=2)
+model.compile("sgd", "mse")
+board = TensorBoard("logs", 0, 32, True, write_grads=False)
+rows = np.random.RandomState(0).rand(64, 4)
+model.fit(rows, rows[:, :1], epochs=4, verbose=0, callbacks=[board, Log(), Keep("{epoch}.h5", "loss", period=2)])
+assert Keep.kept == [1, 3], Keep.kept
+board.writer.close()
+found = [
+    (value.tag, event.step)
+    for file in glob.glob("logs/events*")
+    for event in tf.compat.v1.train.summary_iterator(file)
+    for value in event.summary.value
+]
+assert [pair for pair in found if pair[0] == "seen"] == [("seen", epoch) for epoch in range(4)], found
+"""
+
+
+@pytest.mark.runs_tensorflow
+def test_callbacks_take_and_keep_what_old_ones_did(
+    tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch
+) -> None:
+    (tmp_path / "old.py").write_text(WATCHING)
+    world = World("old", "genuine", runtime_for("genuine keras"), tmp_path, "old.py", replicas=2)
+    for one in (world, of_today(world, 3, runtime_for), of_today(world, 2, runtime_for)):
+        run = experiment.run(one, Limits(seconds=200), tmp_path / f"{one.kind} {one.legacy_keras}", launch=launch)
+        assert run.ok, run.message

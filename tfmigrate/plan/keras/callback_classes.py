@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 
 import libcst as cst
 
@@ -10,12 +10,12 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import named_arguments, text_of
 from tfmigrate.plan.edits import Insert, Rank, Remove
-from tfmigrate.plan.keras.checkpoints import CHECKPOINT, PARAMETERS, passed_on
-from tfmigrate.plan.keras.monitors import WATCHERS
+from tfmigrate.plan.keras.checkpoints import CHECKPOINT, PARAMETERS, Checkpoint, objects_of, passed_on
+from tfmigrate.plan.keras.monitors import WATCHERS, taken_from_name
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Unit, dotted, only_statement
+from tfmigrate.understand.program import Unit, dotted, import_statements, imports_of, only_statement, units_of
 from tfmigrate.understand.values import ClassValue, FunctionValue, Parallel, options
 from tfmigrate.walk import walk
 from tfmigrate.written import joined
@@ -34,21 +34,16 @@ _KEEP_THE_MODEL = frozenset(
 """Callbacks whose set_model() does nothing but keep the model."""
 _COUNTED = {"epochs_since_last_save": "0", "period": "1"}
 """What ModelCheckpoint of Keras 2 kept, and what it began with."""
-_NO_WRITER = "TensorBoard of TensorFlow 2 has no `writer` (AttributeError): create one"
-_WRITER = (
-    "tf.summary.create_file_writer(log_dir), and write with tf.summary.scalar() or tf.summary.image() in "
-    "`with writer.as_default():`"
-)
 
 
 def check(context: Context) -> Iterator[CallChange]:
-    yield from callback_attributes(context.facts)
-    yield from _writers_of_others(context.facts)
+    yield from callback_attributes(context)
     yield from models_in_themselves(context.facts, context.draft.vanishing())
 
 
-def callback_attributes(facts: Facts) -> Iterator[CallChange]:
-    """`self.model = model` in a callback, an error on Keras 3, and the epochs that ModelCheckpoint counted."""
+def callback_attributes(context: Context) -> Iterator[CallChange]:
+    """`self.model = model` in a callback, an error on Keras 3, and what ModelCheckpoint kept for its on_epoch_end()."""
+    facts = context.facts
     classes: dict[cst.ClassDef, ClassValue] = {}
     for cls in facts.classes:
         classes.setdefault(cls.node, cls)
@@ -56,12 +51,11 @@ def callback_attributes(facts: Facts) -> Iterator[CallChange]:
         bases = {names.canonical(base) for base in cls.outside_bases()}
         if any(base.startswith("keras.callbacks.") for base in bases):
             yield from _assigned_models(cls, bases, facts)
+        made = objects_of(cls, context.modules.values()) if CHECKPOINT in bases else []
         if CHECKPOINT in bases:
-            yield from _counted_epochs(cls, facts)
-        if "keras.callbacks.TensorBoard" in bases:
-            yield from _writers(cls, facts)
+            yield from _counted_epochs(cls, made, facts)
         if bases & WATCHERS.keys():
-            yield from _comparisons(cls, facts)
+            yield from _comparisons(cls, made, facts)
 
 
 def models_in_themselves(facts: Facts, gone: Container[cst.CSTNode]) -> Iterator[CallChange]:
@@ -152,7 +146,7 @@ def _own_attribute(node: cst.CSTNode, method: FunctionValue) -> str | None:
     return None
 
 
-def _comparisons(cls: ClassValue, facts: Facts) -> Iterator[CallChange]:
+def _comparisons(cls: ClassValue, made: Sequence[Checkpoint], facts: Facts) -> Iterator[CallChange]:
     """`self.monitor_op(current, self.best)` in a class's own on_epoch_end(): Keras 3 has neither before its own ran."""
     methods = [member for member in cls.members.values() if isinstance(member, FunctionValue)]
     read = [node for method in methods for name, node in _read(method) if name == "monitor_op"]
@@ -163,42 +157,67 @@ def _comparisons(cls: ClassValue, facts: Facts) -> Iterator[CallChange]:
         if isinstance(target, cst.AssignTarget)
         for part in walk(target)
     }
-    if read and set_here.isdisjoint(read):
+    if not read or not set_here.isdisjoint(read):
+        return
+    place = min(read, key=facts.module.position)
+    fact = "in Keras 3 `monitor_op` and `best` are None until the base class has run its on_epoch_end()"
+    directions = {_direction(checkpoint) for checkpoint in made}
+    direction = directions.pop() if len(directions) == 1 else None
+    unit = _after_initialising(cls, facts)
+    if direction is None or unit is None:
         message = (
-            "in Keras 3 `monitor_op` and `best` are None until the base class has run its on_epoch_end(), and calling "
-            "None raises TypeError: set both in __init__, after the super call: `self.monitor_op, self.best = np.less, "
-            "np.inf` if less is better, `np.greater, -np.inf` if more is"
+            f"{fact}, and calling None raises TypeError: set both in __init__, after the super call: "
+            "`self.monitor_op, self.best = np.less, np.inf` if less is better, `np.greater, -np.inf` if more is"
         )
-        yield CallChange(codes.CALLBACK_ATTRIBUTES, min(read, key=facts.module.position), message, action="warn")
-
-
-def _writers(cls: ClassValue, facts: Facts) -> Iterator[CallChange]:
-    """`self.writer.add_summary(...)` in a TensorBoard of one's own: TensorFlow 1 and old Keras had one writer there."""
-    methods = [member for member in cls.members.values() if isinstance(member, FunctionValue)]
-    if any("writer" in method.attributes_set for method in methods):
+        yield CallChange(codes.CALLBACK_ATTRIBUTES, place, message, action="warn")
         return
-    read = [node for method in methods for name, node in _read(method) if name == "writer"]
-    if read:
-        message = f"{_NO_WRITER} in __init__ with {_WRITER}"
-        yield CallChange(codes.CALLBACK_ATTRIBUTES, min(read, key=facts.module.position), message, action="warn")
+    init = cls.members["__init__"]
+    assert isinstance(init, FunctionValue)
+    own = init.node.params.params[0].name.value
+    code = f"{own}.monitor_op, {own}.best = {_comparison(direction, facts)}"
+    message = f"{fact}: the class begins as ModelCheckpoint of Keras 2 did for the mode {direction!r}"
+    yield CallChange(codes.CALLBACK_ATTRIBUTES, place, message, Insert(unit, code, rank=Rank.RULE))
 
 
-def _writers_of_others(facts: Facts) -> Iterator[CallChange]:
-    """`tensorboard.writer.add_summary(...)`: what TensorFlow 1 called a summary writer, of a callback by its name."""
-    targets = (target.target for assign in facts.module.all_of(cst.Assign) for target in assign.targets)
-    if any(isinstance(target, cst.Attribute) and target.attr.value == "writer" for target in targets):
-        return
-    for call in facts.module.calls:
-        method = call.func
-        if not isinstance(method, cst.Attribute) or method.attr.value != "add_summary":
-            continue
-        writer = method.value
-        if isinstance(writer, cst.Attribute) and writer.attr.value == "writer" and dotted(writer.value) != "self":
-            message = f"if {dotted(writer.value) or 'this'} is a TensorBoard: {_NO_WRITER} beside it with {_WRITER}"
-            yield CallChange(codes.CALLBACK_ATTRIBUTES, call, message, action="warn")
+def _direction(checkpoint: Checkpoint) -> str | None:
+    """ "min" or "max", where an object's call says which."""
+    mode, monitor = checkpoint.named.get("mode"), checkpoint.named.get("monitor")
+    if text_of(mode) in ("min", "max"):
+        return text_of(mode)
+    watched = "val_loss" if monitor is None else text_of(monitor)
+    return None if watched is None or (mode is not None and text_of(mode) is None) else taken_from_name(watched)
 
 
-def _counted_epochs(cls: ClassValue, facts: Facts) -> Iterator[CallChange]:
+def _comparison(direction: str, facts: Facts) -> str:
+    np = next((alias for alias, full in _imported(facts) if full == "numpy"), None)
+    if np is not None:
+        return f"{np}.less, {np}.inf" if direction == "min" else f"{np}.greater, -{np}.inf"
+    return (
+        '(lambda value, best: value < best), float("inf")'
+        if direction == "min"
+        else '(lambda value, best: value > best), -float("inf")'
+    )
+
+
+def _imported(facts: Facts) -> Iterator[tuple[str, str]]:
+    """What the imports of a module's own level bind, and its full name."""
+    for statement, unit in import_statements(facts.module):
+        if facts.module.places[unit].owner is None:
+            yield from ((bound, full) for _, bound, full in imports_of(statement))
+
+
+def _after_initialising(cls: ClassValue, facts: Facts) -> cst.CSTNode | None:
+    """The line of a class's own __init__ that follows the call of the base's."""
+    init = cls.members.get("__init__")
+    call = passed_on(init) if isinstance(init, FunctionValue) else None
+    if call is None or not isinstance(init, FunctionValue) or not isinstance(init.node, cst.FunctionDef):
+        return None
+    units = units_of(init.node.body)
+    place = next((n for n, unit in enumerate(units) if call in set(walk(unit))), len(units))
+    return units[place + 1] if place + 1 < len(units) else None
+
+
+def _counted_epochs(cls: ClassValue, made: Sequence[Checkpoint], facts: Facts) -> Iterator[CallChange]:
     """`self.epochs_since_last_save`, which a class that overrides on_epoch_end() goes on counting."""
     methods = [member for member in cls.members.values() if isinstance(member, FunctionValue)]
     init = cls.members.get("__init__")
@@ -213,6 +232,9 @@ def _counted_epochs(cls: ClassValue, facts: Facts) -> Iterator[CallChange]:
     first = min(read.values(), key=facts.module.position)
     lines = _lines(initialiser, facts) if initialiser is not None else ()
     unit = next((line for line in lines if call in set(walk(line))), None)
+    periods = [checkpoint.named.get("period") for checkpoint in made]
+    if named is None and made and all(period is None or _is_one(period) for period in periods):
+        named = {}  # what it hands on unseen has no other period
     if initialiser is None or named is None or unit is None:
         message = f"ModelCheckpoint of Keras 3 has no {listed}: count the epochs here"
         yield CallChange(codes.CALLBACK_ATTRIBUTES, first, message, action="warn")
@@ -224,6 +246,10 @@ def _counted_epochs(cls: ClassValue, facts: Facts) -> Iterator[CallChange]:
     begun = joined(((f"{own}.{name} = ", values[name]) for name in _COUNTED if name in read), "\n")
     message = f"ModelCheckpoint of Keras 3 has no {listed}: the class sets the values that ModelCheckpoint set"
     yield CallChange(codes.CALLBACK_ATTRIBUTES, first, message, Insert(unit, begun, rank=Rank.RULE))
+
+
+def _is_one(node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.Integer) and node.evaluated_value == 1
 
 
 def _lines(method: FunctionValue, facts: Facts) -> Iterator[cst.SimpleStatementLine]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -18,6 +18,7 @@ from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, dotted
+from tfmigrate.understand.reaching import bound
 from tfmigrate.understand.values import ClassValue, FunctionValue, Literal, Symbol, Value
 from tfmigrate.walk import calls_in, nodes_in
 
@@ -42,23 +43,37 @@ def checkpoints(facts: Facts) -> Iterator[Checkpoint]:
     """Every call in a module that makes one and shows all that it passes."""
     for call in facts.module.calls:
         cls = _own_class(call, facts)
-        if names.canonical(facts.symbols.get(call.func, "")) != CHECKPOINT and cls is None:
-            continue
-        initialiser = cls.lookup("__init__") if cls is not None else None
-        if not isinstance(initialiser, FunctionValue):
-            named = named_arguments(call, PARAMETERS)
+        if names.canonical(facts.symbols.get(call.func, "")) == CHECKPOINT or cls is not None:
+            named = _named(call, cls)
             if named is not None:
-                yield Checkpoint(call, {name: arg.value for name, arg in named.items()})
-            continue
-        declared = initialiser.node.params.params[1:]
-        named = named_arguments(call, [param.name.value for param in declared])
-        handed = passed_on(initialiser)
-        if named is not None and handed is not None:
-            defaults = {param.name.value: param.default for param in declared if param.default is not None}
-            defaults.update({name: arg.value for name, arg in named.items()})
-            passed = named_arguments(handed, PARAMETERS) or {}
-            fixed = {name: arg.value for name, arg in passed.items() if is_flag(arg.value)}
-            yield Checkpoint(call, {**defaults, **fixed})
+                yield Checkpoint(call, named)
+
+
+def objects_of(cls: ClassValue, modules: Iterable[Facts]) -> list[Checkpoint]:
+    """What makes the objects of a class of the program; empty where a call of it hides what it passes."""
+    calls = [call for facts in modules for call in facts.module.calls if _own_class(call, facts) is cls]
+    made = [Checkpoint(call, known) for call in calls if (known := _named(call, cls)) is not None]
+    return made if len(made) == len(calls) else []
+
+
+def _named(call: cst.Call, cls: ClassValue | None) -> dict[str, cst.BaseExpression] | None:
+    """What a call passes to ModelCheckpoint, through the __init__ of a class of the program; None if some is hidden."""
+    initialiser = cls.lookup("__init__") if cls is not None else None
+    if cls is None or not isinstance(initialiser, FunctionValue):
+        plain = named_arguments(call, PARAMETERS)
+        return None if plain is None else {name: arg.value for name, arg in plain.items()}
+    handed = passed_on(initialiser)
+    declared = {param.name.value: param.default for param in initialiser.node.params.params[1:]}
+    rest = {name: arg for name, arg in keywords(call).items() if name not in declared and hands_on_rest(cls)}
+    own = bound([arg for arg in call.args if arg not in rest.values()], list(declared))
+    if own is None or handed is None:
+        return None
+    given = {name: own[name].value if name in own else default for name, default in declared.items()}
+    passed = bound([arg for arg in handed.args if arg.star != "**"], PARAMETERS) or {}
+    ours = {name: given.get(arg.value.value) for name, arg in passed.items() if isinstance(arg.value, cst.Name)}
+    fixed = {name: arg.value for name, arg in passed.items() if is_flag(arg.value)}
+    known = {**given, **{name: arg.value for name, arg in rest.items()}, **ours, **fixed}
+    return {name: value for name, value in known.items() if value is not None}
 
 
 def _own_class(call: cst.Call, facts: Facts) -> ClassValue | None:
@@ -139,12 +154,7 @@ def _periods(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[_Period]
         handed = passed_on(initialiser) if isinstance(initialiser, FunctionValue) else None
         argument = _argument(handed) if handed is not None else None
         if handed is not None and argument is not None:
-            periods = (
-                checkpoint.named.get("period")
-                for known in modules.values()
-                for checkpoint in checkpoints(known)
-                if _own_class(checkpoint.call, known) is cls
-            )
+            periods = (checkpoint.named.get("period") for checkpoint in objects_of(cls, modules.values()))
             yield _Period(handed, argument, cls, given=tuple(periods))
 
 

@@ -100,6 +100,11 @@ _CHECKPOINTS = _Judge(begins=("fmeasure",))
 _BY_ENDING = _Judge(anywhere=(), ends=("acc", "accuracy", "auc"))
 
 
+def taken_from_name(monitor: str) -> str:
+    """The mode that ModelCheckpoint of old Keras took from the name of what it watches."""
+    return _CHECKPOINTS.mode(monitor)
+
+
 def check(context: Context) -> Iterator[CallChange]:
     """`EarlyStopping('val_dice')`: the `mode=` that the old Keras took from the name is written out."""
     facts, modules = context.facts, context.modules.values()

@@ -17,6 +17,7 @@ import numpy as np
 from . import calls, flavours, remainder
 from .genuine import REPLICAS
 from .restored_attributes import restore_attributes
+from .restored_callbacks import new_name, restore_callbacks
 from .restored_names import HOMES, restore_modules, restore_names
 from .restored_optimizers import bring_old_optimizers, restore_optimizers, restore_rates, restore_shared_optimizers
 from .restored_toggles import restore_toggles
@@ -51,7 +52,7 @@ def install(tf, found, machine, config, evenly=False):
     restore_shared_optimizers(flavour)
     if config.get("frozen_by_batch"):
         restore_frozen_batch_norm(tf, flavour)
-    restore_callbacks(flavour, standalone)
+    restore_callbacks(tf, flavour, standalone)
     restore_weight_files(flavour)
     restore_sessions(tf, flavour)
     restore_backend(flavour, machine)
@@ -444,52 +445,6 @@ def with_defaults(original, values):
         return original(self, *args, **kwargs)
 
     return __init__
-
-
-def restore_callbacks(flavour, standalone):
-    """`standalone`: the seventh place of ModelCheckpoint was its period, which is how often it saves."""
-    for name, beginnings in (("EarlyStopping", ()), ("ReduceLROnPlateau", ()), ("ModelCheckpoint", ("fmeasure",))):
-        for cls in flavours.classes(flavour, "callbacks", [name]):
-            cls.__init__ = judging_by_name(cls.__init__, beginnings)
-    period = list(inspect.signature(flavour.root.callbacks.ModelCheckpoint).parameters).index("save_freq") - 1
-    for cls in flavours.classes(flavour, "callbacks", ["ModelCheckpoint"]):
-        original = cls.__init__
-
-        @functools.wraps(original)
-        def __init__(self, filepath, *args, _original=original, **kwargs):
-            kwargs.pop("period", None)
-            args = args[:period] if standalone else args
-            weights_only = kwargs.get("save_weights_only") or (len(args) > 3 and args[3])
-            _original(self, new_name(str(filepath), weights_only, flavour), *args, **kwargs)
-
-        cls.__init__ = __init__
-
-
-def judging_by_name(original, beginnings):
-    """Keras 2.3.1 took from the monitor's name what is better; Keras 3 asks the metrics and fails where none has it.
-
-    `beginnings`: of names of which more is better, beside those with `acc` in them.
-    """
-    signature = inspect.signature(original)
-
-    @functools.wraps(original)
-    def __init__(self, *args, **kwargs):
-        bound = signature.bind_partial(self, *args, **kwargs)
-        monitor = bound.arguments.get("monitor", "val_loss")
-        if bound.arguments.get("mode") not in ("min", "max"):
-            bound.arguments["mode"] = "max" if "acc" in monitor or monitor.startswith(beginnings) else "min"
-        return original(*bound.args, **bound.kwargs)
-
-    return __init__
-
-
-def new_name(path, weights_only, flavour):
-    """Keras 3 takes one ending for weights, and two for models; the file's content is the script's own affair."""
-    if not flavour.is_keras3:
-        return path
-    if weights_only:
-        return path if path.endswith(".weights.h5") else path + ".weights.h5"
-    return path if path.endswith((".keras", ".h5")) else path + ".h5"
 
 
 def restore_weight_files(flavour):

@@ -1,0 +1,66 @@
+"""`tensorboard.writer`: where TensorBoard of TensorFlow 1 and of old Keras kept its summary writer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.functions import with_function
+from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.helpers import definition
+from tfmigrate.plan.names.context import Context
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import dotted
+from tfmigrate.walk import walk
+
+_HELPER = "writer_of"
+_MESSAGE = "TensorBoard of TensorFlow 2 has no `writer` (AttributeError): {}() makes one for it, as the old one did"
+
+
+def check(context: Context) -> Iterator[CallChange]:
+    """`self.tensorboard.writer.add_summary(...)`, by whatever name, and `self.writer` in a class of the program."""
+    facts = context.facts
+    read = list(_read(facts))
+    if not read or _sets_one(facts):
+        return
+    helper = context.scopes.fresh(_HELPER, context.scopes.module)
+    message = _MESSAGE.format(helper)
+    new = {node: Replace(node, (f"{helper}(", node.value, ")")) for node in read}
+    changes = [CallChange(codes.SUMMARY_WRITERS, node, message, edit) for node, edit in new.items()]
+    code = partial(definition, "writer_of", {"tf": context.tf, _HELPER: helper}, facts.module.tree.default_indent)
+    yield from with_function(facts.module, code, read, changes)
+
+
+def _read(facts: Facts) -> Iterator[cst.Attribute]:
+    """Each `x.writer` of what a summary is added to somewhere in the module, by the name that it has there."""
+    heirs = {
+        node
+        for cls in facts.classes
+        if "keras.callbacks.TensorBoard" in {names.canonical(base) for base in cls.outside_bases()}
+        for node in walk(cls.node)
+    }
+    read = [node for node in facts.module.all_of(cst.Attribute) if node.attr.value == "writer"]
+    written = set(filter(None, map(_written_by, facts.module.calls)))
+    for node in read:
+        name = dotted(node.value)
+        if node in heirs if name == "self" else name in written:
+            yield node
+
+
+def _written_by(call: cst.Call) -> str | None:
+    """The callback of `callback.writer.add_summary(...)`, by its name."""
+    func = call.func
+    if not isinstance(func, cst.Attribute) or func.attr.value != "add_summary":
+        return None
+    return dotted(func.value.value) if isinstance(func.value, cst.Attribute) else None
+
+
+def _sets_one(facts: Facts) -> bool:
+    """Whether the module has writers of its own."""
+    targets = (target.target for assign in facts.module.all_of(cst.Assign) for target in assign.targets)
+    return any(isinstance(target, cst.Attribute) and target.attr.value == "writer" for target in targets)
