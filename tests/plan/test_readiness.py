@@ -46,7 +46,6 @@ def codes(code: str, target: str | None = None, head: str = HEAD) -> list[str]:
         ("tf.random_normal([2])", "TFM501", "(it was in 1.15): it is tensorflow.random.normal"),
         ("tf.keras.optimizers.Adam(lr=0.1)", "TFM501", "(it did in 1.15, 2.3, 2.9"),
         ("keras.Sequential([]).predict_classes(x)", "TFM501", "take predict(x).argmax(axis=-1)"),
-        ("keras.Sequential([]).get_input_shape_at(0)", "TFM501", "use model.input_shape"),
         ("from tensorflow.keras.layers.experimental.preprocessing import Rescaling", "TFM501", "2.3, 2.9 and 2.15"),
         ("from tensorflow.keras.utils import to_categoricals", "TFM502", "tensorflow.keras.utils.to_categorical?"),
         ("import tensorflow.contrib.slim", "TFM501", "tensorflow.contrib is not in TensorFlow 2.21 (it was in 1.15)"),

@@ -321,3 +321,34 @@ def test_callbacks_take_and_keep_what_old_ones_did(
     for one in (world, of_today(world, 3, runtime_for), of_today(world, 2, runtime_for)):
         run = experiment.run(one, Limits(seconds=200), tmp_path / f"{one.kind} {one.legacy_keras}", launch=launch)
         assert run.ok, run.message
+
+
+CALLED = """
+from keras.layers import Add, Dense, Input
+from keras.models import Model
+from keras.utils import multi_gpu_model
+import numpy as np
+
+x = Input((4,))
+shared = Dense(3)
+first, second = shared(x), shared(x)
+model = Model(x, Dense(1)(Add()([first, second])))
+one, two = [layer for layer in model.layers if layer.name.startswith("dense")]
+assert one.input_shape == (None, 4) and one.output_shape == (None, 3), one.output_shape
+assert model.layers[0].input_shape == (None, 4), model.layers[0].input_shape
+assert model.layers[2].input_shape == [(None, 3), (None, 3)], model.layers[2].input_shape
+assert shared.get_output_at(0) is first and shared.get_output_at(1) is second
+assert shared.get_output_shape_at(1) == (None, 3)
+parallel = multi_gpu_model(model, gpus=2)
+parallel.compile("sgd", "mse")
+parallel.fit(np.ones((8, 4)), np.ones((8, 1)), verbose=0)
+"""
+
+
+@pytest.mark.runs_tensorflow
+def test_layers_know_their_calls(tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch) -> None:
+    (tmp_path / "old.py").write_text(CALLED)
+    world = World("old", "genuine", runtime_for("genuine keras"), tmp_path, "old.py", replicas=2)
+    for one in (world, of_today(world, 3, runtime_for)):
+        run = experiment.run(one, Limits(seconds=200), tmp_path / one.kind, launch=launch)
+        assert run.ok, run.message

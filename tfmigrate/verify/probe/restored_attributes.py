@@ -12,6 +12,7 @@ def restore_attributes(tf, flavour):
     if flavour.is_keras3:
         restore_set_outputs(importlib.import_module("keras.src.models.functional").Functional)
         restore_slashes(flavour.root.Operation, flavour.root.Model)
+        restore_calls(flavour.root.layers.Layer)
     else:
         follow_set_outputs(importlib.import_module("tf_keras.src.engine.functional").Functional)
 
@@ -68,6 +69,35 @@ def variable(keras, value, dtype=None, name=None, constraint=None):
     made.trainable = False  # Until it is listed; one that is made so has no gradient.
     made.constraint = constraint
     return made
+
+
+def restore_calls(layer):
+    """`layer.output_shape`, `layer.get_input_at(0)`."""
+    for side in ("input", "output"):
+        setattr(layer, side + "_shape", CallShape(side))
+        setattr(layer, "get_%s_at" % side, functools.partialmethod(tensors_of_call, side))
+        setattr(layer, "get_%s_shape_at" % side, functools.partialmethod(shape_of_call, side))
+
+
+class CallShape(object):
+    """Of a layer's first call; a class of the script may set one of its own."""
+
+    def __init__(self, side):
+        self.side = side
+
+    def __get__(self, layer, owner=None):
+        return self if layer is None else shape_of_call(layer, self.side, 0)
+
+
+def tensors_of_call(layer, side, index):
+    """What the call `index` took or made; what an InputLayer takes is what it makes."""
+    taken = layer._get_node_attribute_at_index(index, side + "_tensors", side)
+    return taken if side == "output" or not isinstance(taken, list) or taken else layer.output
+
+
+def shape_of_call(layer, side, index):
+    tensors = tensors_of_call(layer, side, index)
+    return [tensor.shape for tensor in tensors] if isinstance(tensors, (list, tuple)) else tensors.shape
 
 
 class Dimension(int):
