@@ -157,7 +157,6 @@ def test_a_class_begins_so_without_numpy() -> None:
         ("Keep(None, filepath='a.keras')\nKeep(1, filepath='b.keras', mode='max')", ["rewrite", "warn"]),
         ("Keep(None, filepath='a.keras', mode=chosen)", ["rewrite", "warn"]),
         ("Keep(None, filepath='a.keras', monitor=chosen)", ["rewrite", "warn"]),
-        ("Keep(None, filepath='a.keras', mode='min', period=5)", ["rewrite", "warn"]),
         ("Keep(None, **chosen)", ["warn", "warn"]),
         ("", ["warn", "warn"]),
     ],
@@ -166,6 +165,12 @@ def test_what_objects_differ_in_or_hide_is_told(made: str, said: list[str]) -> N
     file = migrate(HEAD.format(classes=HANDED_ON.format(made=made)))
     assert sorted(actions(file)) == said
     assert "self.monitor_op, self.best =" not in file.after
+
+
+def test_a_period_that_the_class_counts_itself_is_told() -> None:
+    file = migrate(HEAD.format(classes=HANDED_ON.format(made="Keep(None, filepath='a.keras', mode='min', period=5)")))
+    assert sorted(actions(file)) == ["rewrite", "warn"]
+    assert "self.epochs_since_last_save = 0\n        self.period" not in file.after
 
 
 COMPARED = """\

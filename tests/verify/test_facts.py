@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tfmigrate.verify.probe import facts, remainder, restored, restored_optimizers, seeded
+from tfmigrate.verify.probe import facts, remainder, restored_callbacks, restored_optimizers, seeded
 
 
 class Layer:
@@ -199,8 +199,8 @@ def test_the_restored_callbacks_take_from_a_name_what_is_better() -> None:
     class Checkpoint(Callback):
         pass
 
-    Checkpoint.__init__ = restored.judging_by_name(Callback.__init__, ("fmeasure",))  # type: ignore[method-assign]
-    Callback.__init__ = restored.judging_by_name(Callback.__init__, ())  # type: ignore[method-assign]
+    Checkpoint.__init__ = restored_callbacks.judging_by_name(Callback.__init__, ("fmeasure",))  # type: ignore[method-assign]
+    Callback.__init__ = restored_callbacks.judging_by_name(Callback.__init__, ())  # type: ignore[method-assign]
     assert Callback().made == ("val_loss", 0, "min", {})
     assert Callback("val_auc", 3).made == ("val_auc", 3, "min", {})
     assert Callback("my_acc", mode="anything", epsilon=1).made == ("my_acc", 0, "max", {"epsilon": 1})
