@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tfmigrate.verify.probe import facts, remainder, restored_callbacks, restored_optimizers, seeded
+from tfmigrate.verify.probe import facts, remainder, restored, restored_callbacks, restored_optimizers, seeded
 
 
 class Layer:
