@@ -13,11 +13,10 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import keywords
-from tfmigrate.plan.change.functions import place_for_function
+from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.data.pipeline import takes_arrays
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Edit, ImportNames, Insert, Rank, Remove, Replace
-from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.strategy.before_all import devices_problem, place_of_strategy
 from tfmigrate.plan.strategy.model_group import concerns
 from tfmigrate.plan.strategy.owner import Owner
@@ -72,7 +71,7 @@ def _save_by_chief(draft: Draft, uses: Iterable[Use]) -> bool:
     `uses`: what is called on the models in question, in whatever module. Returns whether this one writes their files.
     """
     saves = {use.call: use for use in uses if use.method in _SAVES and use.site.frame.module is draft.module}
-    helper = draft.scopes.fresh(_HELPER, draft.scopes.module)
+    helper = Helper.of(draft, _HELPER)
     story = "every worker calls {}(), as they all must, and only the chief writes to the path"
     writing = [
         call
@@ -86,9 +85,7 @@ def _save_by_chief(draft: Draft, uses: Iterable[Use]) -> bool:
     ]
     if not writing:
         return False
-    place = place_for_function(draft.module, [call.func for call in writing])
-    code = definition(_HELPER, {"tf": draft.tf, _HELPER: helper}, draft.module.tree.default_indent)
-    draft.edits.append(Insert(place, code))
+    draft.edits.append(helper.above([call.func for call in writing], Rank.LINE))
     return True
 
 

@@ -10,13 +10,12 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import EVALUATE, FIT, named_arguments
-from tfmigrate.plan.change.functions import place_for_function
+from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.data.form import form_of
 from tfmigrate.plan.data.pipeline import Names, plan_pipeline, takes_arrays
 from tfmigrate.plan.data.pipeline import Pipeline as PlannedPipeline
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Insert, Rank
-from tfmigrate.plan.helpers import definition
+from tfmigrate.plan.edits import Rank
 from tfmigrate.plan.strategy.model_group import Group, concerns
 from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.plan.strategy.strategy import replicas
@@ -110,10 +109,7 @@ def plan_trainings(trainings: Iterable[Training], drafts: Mapping[Module, Draft]
         if draft.allows(codes.ARRAYS_TO_DATASET, training.use.call) and _plan_one(training, draft, form):
             gathering.setdefault(draft.module, []).append(training.use.call)
     for module, calls in gathering.items():
-        draft = drafts[module]
-        names = {"tf": draft.tf, _HELPER: _function(draft)}
-        code = definition(_HELPER, names, module.tree.default_indent, draft.quote)
-        draft.edits.append(Insert(place_for_function(module, calls), code, rank=Rank.PIPELINE))
+        drafts[module].edits.append(Helper.of(drafts[module], _HELPER).above(calls, Rank.PIPELINE))
 
 
 def _keeps_arrays(form: Pipeline, draft: Draft) -> bool:
@@ -122,11 +118,6 @@ def _keeps_arrays(form: Pipeline, draft: Draft) -> bool:
 
 
 _HELPER = "shuffled_batches"
-
-
-def _function(draft: Draft) -> str:
-    """The name of the function that gathers batches, free everywhere in the module."""
-    return draft.scopes.fresh(_HELPER, draft.scopes.module)
 
 
 def _plan_one(training: Training, draft: Draft, form: Pipeline) -> bool:
@@ -165,6 +156,6 @@ def _names(training: Training, draft: Draft, gathers: bool) -> Names:
         batch=draft.scopes.fresh("global_batch_size", scope),
         split=draft.scopes.fresh("split_at", scope),
         arrays=draft.scopes.fresh("train_arrays", scope),
-        gathering=_function(draft) if gathers else None,
+        gathering=Helper.of(draft, _HELPER).name if gathers else None,
         sharding=draft.scopes.fresh("sharding", scope) if draft.settings.over_workers else None,
     )

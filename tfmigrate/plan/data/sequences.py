@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
-from functools import partial
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import FIT, FIT_GENERATOR, Revision, is_false, keywords, named_arguments
-from tfmigrate.plan.change.functions import with_function
+from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.data.batches import Data, data_of
 from tfmigrate.plan.data.lengths import is_length, is_length_of_flow, is_own_length
-from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
@@ -35,8 +33,8 @@ AFTER = ("tfmigrate.plan.data.streams",)
 
 def check(context: Context) -> Iterator[CallChange]:
     """`fit(sequence, steps_per_epoch=samples // batch_size)`: Keras 3 cuts epochs short where that is not len()."""
-    facts, scopes, tf = context.facts, context.scopes, context.tf
-    helper = scopes.fresh(_HELPER, scopes.module)
+    facts, scopes = context.facts, context.scopes
+    helper = Helper.of(context.draft, _HELPER, "epochs")
     batches_of: dict[cst.Call, list[Data]] = {}
     for use in facts.uses:
         for batches in data_of(use) if use.method in _TRAIN else ():
@@ -62,7 +60,6 @@ def check(context: Context) -> Iterator[CallChange]:
         else:
             message = f"{_CUT_SHORT}. Leave `steps_per_epoch` out where it is not the number of batches"
             yield CallChange(codes.SEQUENCE_STEPS, steps, message, action="warn")
-    own_names, indent = {"tf": tf, _HELPER: helper}, facts.module.tree.default_indent
     # What another call asks for is set on its own Sequence.
     kept = {
         name
@@ -75,8 +72,7 @@ def check(context: Context) -> Iterator[CallChange]:
         set_here = {node.attr.value for node in walk(unit) if isinstance(node, cst.Attribute)}
         return isinstance(unit, cst.SimpleStatementLine) and not set_here.isdisjoint(LOADING.keys() - kept)
 
-    code = partial(definition, "epochs", own_names, indent, leave_out=is_needless)
-    yield from with_function(facts.module, code, wrapped, wrapped.values())
+    yield from helper.brought_by(wrapped, wrapped.values(), leave_out=is_needless)
 
 
 _ONE_EPOCH = (

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import FIT, Revision, unchanged
-from tfmigrate.plan.change.functions import with_function
+from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.data.batches import Data, data_of
 from tfmigrate.plan.data.generators import Restarts, is_out_of_sight
 from tfmigrate.plan.data.sequences import is_sequence
+from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Argument, Arguments
-from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import Module
@@ -36,19 +35,19 @@ _ITERATOR = (
 
 
 def check(context: Context) -> Iterator[CallChange]:
-    yield from python_generators(context.spread, context.modules, context.migration.scopes_of, context.tf)
+    yield from python_generators(context.spread, context.modules, context.migration.scopes_of, context.draft)
 
 
 def python_generators(
-    facts: Facts, modules: Mapping[Module, Facts], scopes_of: Callable[[Module], Scopes], tf: str
+    facts: Facts, modules: Mapping[Module, Facts], scopes_of: Callable[[Module], Scopes], draft: Draft
 ) -> Iterator[CallChange]:
     """A generator's batches under a strategy: Keras 3 fetches some that it never trains on. It takes no other iterator.
 
     Where a function yields the same batches whenever it is started, it becomes a dataset that Keras can restart.
     Any other iterator becomes a dataset that keeps its last batches.
     """
-    restarts, scopes = Restarts(modules, scopes_of), scopes_of(facts.module)
-    helper, kept = scopes.fresh(_HELPER, scopes.module), scopes.fresh(_KEPT, scopes.module)
+    restarts, scopes = Restarts(modules, scopes_of), draft.scopes
+    helper, kept = Helper.of(draft, _HELPER), Helper.of(draft, _KEPT)
     makers: dict[cst.Call, str] = {}
     taken: dict[cst.BaseExpression, CallChange] = {}
     warned: dict[cst.Call, str] = {}
@@ -68,12 +67,7 @@ def python_generators(
             taken[first.node] = CallChange(codes.PYTHON_GENERATOR, first.node, f"{_ITERATOR} ({problem}){again}", whole)
         else:
             warned.setdefault(call, problem or "")
-    indent = facts.module.tree.default_indent
-    own_names = {"tf": tf, _KEPT: kept}
-    code = partial(
-        definition, _KEPT, own_names, indent, leave_out=lambda unit: _asks_for_none(unit) and not some_are_none
-    )
-    yield from with_function(facts.module, code, taken, taken.values())
+    yield from kept.brought_by(taken, taken.values(), leave_out=lambda unit: _asks_for_none(unit) and not some_are_none)
     for call, name in _elsewhere(facts).items():
         message = (
             f"the definition of {name}() was not found: if it is a Python generator, Keras 3 under a strategy skips "
@@ -90,14 +84,13 @@ def python_generators(
         )
     changes = []
     for maker, again in makers.items():
-        edit = Arguments(maker, (Argument(maker.func), *unchanged(maker.args)), function=helper)
+        edit = Arguments(maker, (Argument(maker.func), *unchanged(maker.args)), function=helper.name)
         message = (
             "Keras 3 under a strategy skips some batches of a plain Python generator: it becomes a dataset, which "
             f"loses none{again}"
         )
         changes.append(CallChange(codes.PYTHON_GENERATOR, maker, message, edit))
-    code = partial(definition, _HELPER, {"tf": tf, _HELPER: helper}, indent)
-    yield from with_function(facts.module, code, makers, changes)
+    yield from helper.brought_by(makers, changes)
 
 
 def _streams(facts: Facts) -> Iterator[tuple[cst.Call, list[Data]]]:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import named_arguments
-from tfmigrate.plan.change.functions import with_function
+from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.walk import nodes_in
@@ -29,7 +27,7 @@ _CHANGED = (
 def check(context: Context) -> Iterator[CallChange]:
     """A function keeps the old one in a module that was written for it, and in which a call's axes tell of four
     dimensions; where nothing says which one is meant, such a call is reported."""
-    facts, scopes = context.facts, context.draft.scopes
+    facts = context.facts
     calls = [call for call in facts.module.calls if names.canonical(_name(call, context)) == "keras.backend.batch_dot"]
     telling = [call for call in calls if any(number > 2 for number in _axes(call))]
     if not telling:
@@ -38,13 +36,17 @@ def check(context: Context) -> Iterator[CallChange]:
         message = f"{_CHANGED}: tf.matmul(x, y), with transpose_a or transpose_b, computes the old product"
         yield from (CallChange(codes.BATCH_DOT, call, message, action="warn") for call in telling)
         return
-    name = scopes.fresh(_HELPER, scopes.module)
-    helper = partial(definition, "old_batch_dot", {_HELPER: name, "tf": context.tf}, facts.module.tree.default_indent)
+    helper = Helper.of(context.draft, _HELPER, "old_batch_dot")
     changes = [
-        CallChange(codes.BATCH_DOT, call, f"{_CHANGED}: {name}() computes the old product", Replace(call.func, name))
+        CallChange(
+            codes.BATCH_DOT,
+            call,
+            f"{_CHANGED}: {helper}() computes the old product",
+            Replace(call.func, helper.name),
+        )
         for call in calls
     ]
-    yield from with_function(facts.module, helper, calls, changes)
+    yield from helper.brought_by(calls, changes)
 
 
 def _name(call: cst.Call, context: Context) -> str:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, has_stars, is_flag, keywords, named_arguments, unchanged
-from tfmigrate.plan.change.functions import with_function
+from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.edits import Arguments, Replace
-from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
@@ -109,18 +107,16 @@ def hands_on_rest(cls: ClassValue) -> bool:
 
 def check(context: Context) -> Iterator[CallChange]:
     """`period=1` wrote after each epoch, which is the default; a class keeps another period, which Keras 3 lacks."""
-    facts, scopes = context.facts, context.draft.scopes
-    name = scopes.fresh(_HELPER, scopes.module)
+    facts, helper = context.facts, Helper.of(context.draft, _HELPER, "periodic")
     helped: dict[cst.CSTNode, CallChange] = {}
     for period in _periods(facts, context.modules):
         if period.is_default(facts):
             yield _dropped(period)
-        elif (change := _kept(period, name, facts)) is not None:
+        elif (change := _kept(period, helper.name, facts)) is not None:
             helped[period.cls.node if period.cls is not None else period.call] = change
         else:
             yield _left(period, facts)
-    code = partial(definition, "periodic", {"tf": context.tf, _HELPER: name}, facts.module.tree.default_indent)
-    yield from with_function(facts.module, code, helped, helped.values())
+    yield from helper.brought_by(helped, helped.values())
 
 
 @dataclass(frozen=True)

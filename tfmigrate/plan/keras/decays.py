@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Set
 from dataclasses import dataclass, field
-from functools import partial
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import FIT, FIT_GENERATOR, Revision, has_stars, is_none, keywords, named_arguments
-from tfmigrate.plan.change.functions import with_function
+from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Append, Replace
-from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.keras.rates import SETTERS, rates_set
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
@@ -129,43 +127,36 @@ def check(context: Context) -> Iterator[CallChange]:
 
 def decaying_callbacks(draft: Draft, decays: Decays) -> Iterator[CallChange]:
     """The callback that divides the rate, in each fit() of this module that trains with such an optimizer."""
-    module = draft.module
-    name = draft.scopes.fresh(_HELPER, draft.scopes.module)
+    helper = Helper.of(draft, _HELPER, "decaying")
     own = [(use, decays.trainings[use.call]) for use in draft.facts.uses if use.call in decays.trainings]
     calls = {use.call: (use.method, code) for use, code in own}
     changes = []
     for call, (method, code) in calls.items():
-        message = f"the callback {name} divides the rate by `1 + decay * step`, as `decay=` did"
+        message = f"the callback {helper} divides the rate by `1 + decay * step`, as `decay=` did"
         callbacks = (named_arguments(call, _PARAMETERS[method]) or keywords(call)).get("callbacks")
-        new = (f"{name}(", *code.code, ")")
+        new = (f"{helper}(", *code.code, ")")
         edit = _with_callback(call, callbacks.value if callbacks is not None else None, new, draft.facts)
         changes.append(CallChange(codes.OPTIMIZER_DECAY, call, message, edit))
-    helper = partial(definition, "decaying", {"tf": draft.tf, _HELPER: name}, module.tree.default_indent)
-    yield from with_function(module, helper, calls, changes)
+    yield from helper.brought_by(calls, changes)
 
 
 def _kept_decays(draft: Draft, decays: Decays) -> Iterator[CallChange]:
     """The optimizers of this module that keep their decay, and the callback in each fit() that asks for it."""
-    module, indent = draft.module, draft.module.tree.default_indent
-    keeper, asker = (draft.scopes.fresh(name, draft.scopes.module) for name in (_KEEPER, _ASKER))
+    keeper, asker = Helper.of(draft, _KEEPER), Helper.of(draft, _ASKER, "optimizer_decay")
     changes = []
-    for call in (maker for maker in module.calls if maker in decays.kept):
+    for call in (maker for maker in draft.module.calls if maker in decays.kept):
         message = f"the rate stays a number, which callbacks set; the optimizer keeps its decay for {_ASKER}"
         wrapped = Replace(call, (f"{keeper}(", call, ", ", keywords(call)["decay"].value, ")"))
         changes.append(CallChange(codes.OPTIMIZER_DECAY, call, message, wrapped))
-    code = partial(definition, "keep_decay", {_KEEPER: keeper}, indent)
-    yield from with_function(module, code, [change.node for change in changes], changes)
+    yield from keeper.brought_by([change.node for change in changes], changes)
     calls = {use.call: use.method for use in draft.facts.uses if use.call in decays.asking}
     changes = []
     for call, method in calls.items():
-        message = (
-            f"the callback {asker} divides the rate that callbacks set, by the decay of the optimizer that is taken"
-        )
+        message = f"the callback {asker} divides the rate that callbacks set by the decay of the optimizer"
         callbacks = (named_arguments(call, _PARAMETERS[method]) or keywords(call)).get("callbacks")
         edit = _with_callback(call, callbacks.value if callbacks is not None else None, (f"{asker}()",), draft.facts)
         changes.append(CallChange(codes.OPTIMIZER_DECAY, call, message, edit))
-    code = partial(definition, "optimizer_decay", {"tf": draft.tf, _ASKER: asker}, indent)
-    yield from with_function(module, code, calls, changes)
+    yield from asker.brought_by(calls, changes)
 
 
 def _with_callback(

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 from tfmigrate.old_keras import freezes_by_batch
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.functions import with_function
+from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
@@ -30,18 +28,19 @@ def check(context: Context) -> Iterator[CallChange]:
     each place that freezes is reported where others may be among them."""
     if not context.migration.once(_freezes):
         return
-    facts, settings, scopes = context.facts, context.settings, context.draft.scopes
+    facts, settings = context.facts, context.settings
     named = {call: facts.symbols.get(call.func, "") for call in facts.module.calls}
     made = [
         call for call, known in named.items() if names.canonical(known) == _LAYER and _had_old_meaning(known, settings)
     ]
-    name = scopes.fresh(_HELPER, scopes.module)
-    code = partial(definition, "frozen_by_batch", {_HELPER: name, "tf": context.tf}, facts.module.tree.default_indent)
+    helper = Helper.of(context.draft, _HELPER, "frozen_by_batch")
     changes = [
-        CallChange(codes.FROZEN_BATCH_NORM, call, f"{_CHANGED}: {name} does as before", Replace(call.func, name))
+        CallChange(
+            codes.FROZEN_BATCH_NORM, call, f"{_CHANGED}: {helper} does as before", Replace(call.func, helper.name)
+        )
         for call in made
     ]
-    yield from with_function(facts.module, code, made, changes)
+    yield from helper.brought_by(made, changes)
     if any(_has_others(module, settings) for module in context.modules.values()):
         for node, _, assigned in facts.toggles:
             if assigned == Literal(False):

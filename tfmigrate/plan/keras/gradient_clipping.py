@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import is_none, keywords
-from tfmigrate.plan.change.functions import with_function
+from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.names.context import Context
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
@@ -27,7 +25,7 @@ CLIPS = ("clipnorm", "clipvalue", "global_clipnorm")
 def check(context: Context) -> Iterator[CallChange]:
     """Where an optimizer clips by one bound, the gradients of all replicas are added up first."""
     facts = context.facts
-    helper = context.scopes.fresh(_HELPER, context.scopes.module)
+    helper = Helper.of(context.draft, _HELPER)
     wrapped: dict[cst.Call, CallChange] = {}
     used: set[str] = set()
     for call in facts.module.calls:
@@ -43,9 +41,7 @@ def check(context: Context) -> Iterator[CallChange]:
         asked = unit.test if isinstance(unit, cst.If) else None
         return isinstance(asked, cst.Attribute) and asked.attr.value in CLIPS and asked.attr.value not in used
 
-    own_names, indent = {"tf": context.tf, _HELPER: helper}, facts.module.tree.default_indent
-    code = partial(definition, _HELPER, own_names, indent, context.quote, is_needless)
-    yield from with_function(facts.module, code, wrapped, wrapped.values())
+    yield from helper.brought_by(wrapped, wrapped.values(), leave_out=is_needless)
 
 
 _MESSAGE = (

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import named_arguments
-from tfmigrate.plan.change.functions import with_function
+from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 
@@ -27,9 +25,8 @@ _PARAMETERS = ("input_shape", "default_size", "min_size", "data_format", "requir
 
 def check(context: Context) -> Iterator[CallChange]:
     """The call is one of a function that the module brings along."""
-    facts, scopes = context.facts, context.scopes
-    name = scopes.fresh(_HELPER, scopes.module)
-    message = f"keras.applications has no such public function: {name}() does the same"
+    facts, helper = context.facts, Helper.of(context.draft, _HELPER)
+    message = f"keras.applications has no such public function: {helper}() does the same"
     changes: dict[cst.CSTNode, CallChange] = {}
     for call in facts.module.calls:
         if names.canonical(facts.symbols.get(call.func, "")) not in _FUNCTIONS:
@@ -37,6 +34,5 @@ def check(context: Context) -> Iterator[CallChange]:
         named = named_arguments(call, _PARAMETERS)
         if named is None or len(set(_PARAMETERS[:5]) - set(named)):
             continue  # As Keras 2.0 had it: left to TFM501.
-        changes[call] = CallChange(codes.INPUT_SHAPES, call, message, Replace(call.func, name))
-    helper = partial(definition, _HELPER, {_HELPER: name}, facts.module.tree.default_indent)
-    yield from with_function(facts.module, helper, changes, changes.values())
+        changes[call] = CallChange(codes.INPUT_SHAPES, call, message, Replace(call.func, helper.name))
+    yield from helper.brought_by(changes, changes.values())

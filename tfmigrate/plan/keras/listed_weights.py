@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import keywords, named_arguments
-from tfmigrate.plan.change.functions import with_function
+from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.edits import Remove, Replace
-from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
@@ -25,8 +23,7 @@ _MESSAGE = "trainable_weights of a layer cannot be set in TensorFlow 2: Keras li
 
 def check(context: Context) -> Iterator[CallChange]:
     """The variables are made by add_weight(), and the list goes; where one is made otherwise, it is reported."""
-    facts, scopes = context.facts, context.draft.scopes
-    name = scopes.fresh(_HELPER, scopes.module)
+    facts, helper = context.facts, Helper.of(context.draft, _HELPER, "listed_weight")
     helped = []
     for cls in facts.classes:
         bases = {names.canonical(context.tables.moves.moved(base)) for base in cls.outside_bases()}
@@ -35,7 +32,7 @@ def check(context: Context) -> Iterator[CallChange]:
         layer = _Layer(cls.node, facts)
         for call, value, label in layer.variables:
             if layer.settled:
-                code: Code = (f"{name}(self, ", value, *((", name=", label) if label is not None else ()), ")")
+                code: Code = (f"{helper}(self, ", value, *((", name=", label) if label is not None else ()), ")")
                 helped.append(CallChange(codes.LISTED_WEIGHTS, call, _MESSAGE, Replace(call, code)))
         for setting in layer.settings:
             if layer.settled:
@@ -43,8 +40,7 @@ def check(context: Context) -> Iterator[CallChange]:
             else:
                 message = f"{_MESSAGE}: make each variable with self.add_weight(), and drop this"
                 yield CallChange(codes.LISTED_WEIGHTS, setting, message, action="warn")
-    helper = partial(definition, "listed_weight", {_HELPER: name, "tf": context.tf}, facts.module.tree.default_indent)
-    yield from with_function(facts.module, helper, [change.node for change in helped], helped)
+    yield from helper.brought_by([change.node for change in helped], helped)
 
 
 class _Layer:

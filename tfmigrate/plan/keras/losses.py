@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
-from functools import partial
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import has_stars, keywords, named_arguments
-from tfmigrate.plan.change.functions import with_function
+from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.data.generators import is_out_of_sight
+from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Rank, Replace
-from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.keras.sample_shapes import (
     MEANS,
     REDUCTIONS,
@@ -50,13 +49,13 @@ from tfmigrate.walk import calls_in, children, walk
 def check(context: Context) -> Iterator[CallChange]:
     if not context.migration.spreads:
         return
-    yield from batch_losses(context.spread, context.modules, context.single, context.scopes, context.tf)
+    yield from batch_losses(context.spread, context.modules, context.single, context.draft)
     yield from hidden_losses(context.spread)
     yield from loss_layers(context.facts, context.modules, context.single)
 
 
 def batch_losses(
-    facts: Facts, modules: Mapping[Module, Facts], single: Set[ModelObject], scopes: Scopes, tf: str
+    facts: Facts, modules: Mapping[Module, Facts], single: Set[ModelObject], draft: Draft
 ) -> Iterator[CallChange]:
     """Losses and metrics that relate the samples of a batch, which multi_gpu_model computed once on the whole batch.
 
@@ -69,7 +68,7 @@ def batch_losses(
     trained_by_hand = {model for use in uses if use.method in _ON_BATCH for model in use.models}
     predicting = _only_predicting(modules)
     whole: dict[cst.BaseExpression, FunctionValue] = {}
-    for shown in compiled(facts, scopes):
+    for shown in compiled(facts, draft.scopes):
         mixing = [
             value for value in ordered(shown.values) if isinstance(value, FunctionValue) and reader.mixes_samples(value)
         ]
@@ -90,7 +89,7 @@ def batch_losses(
             whole[shown.node] = mixing[0]
     whole.update(_loaded(facts, set(whole.values())))
     yield from _means_of(facts.module, modules, single)
-    helper = scopes.fresh(_HELPER, scopes.module)
+    helper = Helper.of(draft, _HELPER)
     changes = (
         CallChange(
             codes.BATCH_LOSS,
@@ -101,8 +100,7 @@ def batch_losses(
         )
         for node, function in whole.items()
     )
-    code = partial(definition, _HELPER, {"tf": tf, _HELPER: helper}, facts.module.tree.default_indent)
-    yield from with_function(facts.module, code, whole, changes, Rank.LOSS)
+    yield from helper.brought_by(whole, changes, Rank.LOSS)
 
 
 def _only_predicting(modules: Mapping[Module, Facts]) -> set[ModelObject]:

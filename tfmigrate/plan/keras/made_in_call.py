@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import partial
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.functions import with_function
+from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
@@ -33,7 +31,7 @@ _KEPT = frozenset({"initial_value", "dtype", "name"})
 def check(context: Context) -> Iterator[CallChange]:
     """`seen = tf.Variable(0.)` in call(): a graph of TensorFlow 1 was built once, and held one variable."""
     facts = context.facts
-    helper = context.scopes.fresh(_HELPER, context.scopes.module)
+    helper = Helper.of(context.draft, _HELPER)
     changed: dict[cst.Call, CallChange] = {}
     for cls in facts.classes:
         bases = {names.canonical(base) for base in cls.outside_bases()}
@@ -47,7 +45,7 @@ def check(context: Context) -> Iterator[CallChange]:
             if names.canonical(facts.symbols.get(node.func, "")) not in _MAKERS or node in changed:
                 continue
             message = "call() creates a variable each time it is traced, which TensorFlow 2 does not allow in training"
-            code = _made_once(node, own.get(node), call.node, helper, context)
+            code = _made_once(node, own.get(node), call.node, helper.name, context)
             if code is None:
                 message = f"{message}: make it once, in build(), and keep it on self"
                 changed[node] = CallChange(codes.MADE_IN_CALL, node, message, action="warn")
@@ -56,8 +54,7 @@ def check(context: Context) -> Iterator[CallChange]:
                 changed[node] = CallChange(codes.MADE_IN_CALL, node, message, Replace(node, code))
     users = [node for node, change in changed.items() if change.edit is not None]
     changes = [changed[node] for node in users]
-    filled = partial(definition, "made_once", {"tf": context.tf, _HELPER: helper}, facts.module.tree.default_indent)
-    yield from with_function(facts.module, filled, users, changes)
+    yield from helper.brought_by(users, changes)
     yield from (change for change in changed.values() if change.edit is None)
 
 

@@ -7,18 +7,16 @@ form below; the table stands in docs/semantics.md, Several outputs.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import partial
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import EVALUATE, FIT, FIT_GENERATOR, is_none, named_arguments, named_items, text_of
-from tfmigrate.plan.change.functions import with_function
+from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.change.model_outputs import outputs_given
 from tfmigrate.plan.data.made_batches import batches_made, targets_of
 from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.keras.methods import COMPILE, keras_calls
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
@@ -130,7 +128,7 @@ def _one_loss(
 def losses_of_some(context: Context) -> Iterator[CallChange]:
     """`loss={"b": "mse"}` of a model with a second output that nothing trains."""
     facts, scopes = context.facts, context.scopes
-    helper = scopes.fresh(_HELPER, scopes.module)
+    helper = Helper.of(context.draft, _HELPER)
     changes: dict[cst.Call, CallChange] = {}
     for use in keras_calls(facts, "compile"):
         named = named_arguments(use.call, COMPILE) or {}
@@ -145,7 +143,7 @@ def losses_of_some(context: Context) -> Iterator[CallChange]:
         words = f"the output {' and '.join(map(repr, missing))}" if missing else "an output that the model has"
         loss = named["loss"].value
         message = f"Keras 3 fails on a dict of losses without {words} (ValueError: Expected keys)"
-        code = _of_part(use.call, items, helper, context)
+        code = _of_part(use.call, items, helper.name, context)
         if code is None:
             message += ": name it with the loss None, and give fit() targets for it too, which nothing reads"
             changes[use.call] = CallChange(codes.NAMED_OUTPUTS, loss, message, action="warn")
@@ -153,8 +151,7 @@ def losses_of_some(context: Context) -> Iterator[CallChange]:
             message += f", and Keras 2 on a list of targets: {helper}() trains the outputs that have a loss"
             changes[use.call] = CallChange(codes.NAMED_OUTPUTS, loss, message, code)
     users = [call for call, change in changes.items() if change.edit is not None]
-    wrapped = partial(definition, "trained_part", {"tf": context.tf, _HELPER: helper}, facts.module.tree.default_indent)
-    yield from with_function(facts.module, wrapped, users, [changes[call] for call in users])
+    yield from helper.brought_by(users, [changes[call] for call in users])
     yield from (change for change in changes.values() if change.edit is None)
 
 

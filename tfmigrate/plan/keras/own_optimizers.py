@@ -14,10 +14,9 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import given_optimizer, keywords
-from tfmigrate.plan.change.functions import place_for_function
+from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Insert, Rank, Replace
-from tfmigrate.plan.helpers import definition
+from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.cautions import Shared, shared_optimizers
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Use
@@ -54,7 +53,7 @@ def plan_own_optimizers(compiles: Iterable[Use], drafts: Mapping[Module, Draft])
     helped: dict[Module, list[_Copy]] = {}
     for copy in copies.values():
         call, why = copy.shared.use.call, copy.shared.why
-        text, name = dotted(copy.given), _name(copy.draft)
+        text, name = dotted(copy.given), _helper(copy.draft).name
         if copy.counts:
             edit = Replace(copy.given, f"{name}({text})")
             message = f"{why}; {name}() makes one of its own; both count steps together, as in old Keras"
@@ -64,14 +63,12 @@ def plan_own_optimizers(compiles: Iterable[Use], drafts: Mapping[Module, Draft])
         if copy.draft.change(codes.SHARED_OPTIMIZER, call, message, edit) and copy.counts:
             helped.setdefault(copy.draft.module, []).append(copy)
     for module, users in helped.items():
-        draft = drafts[module]
-        code = definition("twin", {_HELPER: _name(draft)}, module.tree.default_indent)
-        place = place_for_function(module, [copy.shared.use.call for copy in users])
-        draft.edits.append(Insert(place, code, rank=Rank.RULE))
+        users_here = [copy.shared.use.call for copy in users]
+        drafts[module].edits.append(_helper(drafts[module]).above(users_here))
 
 
-def _name(draft: Draft) -> str:
-    return draft.scopes.fresh(_HELPER, draft.scopes.module)
+def _helper(draft: Draft) -> Helper:
+    return Helper.of(draft, _HELPER, "twin")
 
 
 def _counts(shared: Shared, draft: Draft) -> bool:

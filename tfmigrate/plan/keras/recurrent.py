@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from functools import partial
 
 import libcst as cst
 
@@ -11,8 +10,8 @@ from tfmigrate.old_keras import FIRST_WITH_RESET_AFTER, FIRST_WITH_SIGMOID
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, has_stars, is_true, keywords, text_of
-from tfmigrate.plan.change.functions import with_function
-from tfmigrate.plan.helpers import definition
+from tfmigrate.plan.change.helper import Helper
+from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.names.context import Context
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
@@ -21,18 +20,19 @@ from tfmigrate.understand.values import Symbol
 
 _GATED = frozenset(f"keras.layers.{name}" for name in ("LSTM", "GRU", "ConvLSTM2D", "LSTMCell", "GRUCell"))
 _ACTIVATIONS = ("activation", "recurrent_activation")
-_NAME = "keras_2_hard_sigmoid"
+_HELPER = "keras_2_hard_sigmoid"
 _FIRST_CLASSES = "tensorflow.python.keras.layers."
 """The private package has the layers of TensorFlow 1, defaults and all, in TensorFlow 2 too (measured on 2.3.4)."""
 
 
 def check(context: Context) -> Iterator[CallChange]:
-    yield from recurrent_defaults(context.facts, context.settings, context.tf)
+    yield from recurrent_defaults(context.facts, context.draft)
     yield from stateful_layers(context.facts)
 
 
-def recurrent_defaults(facts: Facts, settings: Settings, tf: str) -> Iterator[CallChange]:
+def recurrent_defaults(facts: Facts, draft: Draft) -> Iterator[CallChange]:
     """Write the old defaults out; where nothing says which version the code was written for, ask."""
+    settings = draft.settings
     written: list[tuple[cst.Call, cst.CSTNode, tuple[str, ...]]] = []
     for call in facts.module.calls:
         real = facts.symbols.get(call.func, "")
@@ -65,7 +65,7 @@ def recurrent_defaults(facts: Facts, settings: Settings, tf: str) -> Iterator[Ca
         elif old is None:
             before = "Keras 2.3" if flavour == "keras" else "TensorFlow 2.0"
             yield _ask(call, flavour, "recurrent_activation", f"'hard_sigmoid' before {before}")
-    yield from _hard_sigmoids(facts, written, tf)
+    yield from _hard_sigmoids(written, Helper.of(draft, _HELPER))
 
 
 def _say_choice(
@@ -102,16 +102,17 @@ def _ask(call: cst.Call, flavour: str, argument: str, was: str) -> CallChange:
 
 
 def _hard_sigmoids(
-    facts: Facts, candidates: list[tuple[cst.Call, cst.CSTNode, tuple[str, ...]]], tf: str
+    candidates: list[tuple[cst.Call, cst.CSTNode, tuple[str, ...]]], helper: Helper
 ) -> Iterator[CallChange]:
     """'hard_sigmoid' was 0.2 x + 0.5 and is x / 6 + 0.5 in Keras 3: a function of its own keeps the old one."""
-    code = partial(definition, _NAME, {"tf": tf}, facts.module.tree.default_indent)
     message = "'hard_sigmoid' was 0.2 * x + 0.5, and Keras 3 means another function by that name: written out"
     changes = [
-        CallChange(codes.RECURRENT_DEFAULTS, node, message, Revision(call, set=tuple((key, _NAME) for key in keys)))
+        CallChange(
+            codes.RECURRENT_DEFAULTS, node, message, Revision(call, set=tuple((key, helper.name) for key in keys))
+        )
         for call, node, keys in candidates
     ]
-    yield from with_function(facts.module, code, [call for call, _, _ in candidates], changes)
+    yield from helper.brought_by([call for call, _, _ in candidates], changes)
 
 
 def stateful_layers(facts: Facts) -> Iterator[CallChange]:

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.functions import with_function
+from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import dotted
 from tfmigrate.walk import walk
 
-_HELPER = "writer_of"
 _MESSAGE = "TensorBoard of TensorFlow 2 has no `writer` (AttributeError): {}() makes one for it, as the old one did"
 
 
@@ -28,12 +25,11 @@ def check(context: Context) -> Iterator[CallChange]:
     read = list(_read(facts))
     if not read or _sets_one(facts):
         return
-    helper = context.scopes.fresh(_HELPER, context.scopes.module)
-    message = _MESSAGE.format(helper)
+    helper = Helper.of(context.draft, "writer_of")
+    message = _MESSAGE.format(helper.name)
     new = {node: Replace(node, (f"{helper}(", node.value, ")")) for node in read}
     changes = [CallChange(codes.SUMMARY_WRITERS, node, message, edit) for node, edit in new.items()]
-    code = partial(definition, "writer_of", {"tf": context.tf, _HELPER: helper}, facts.module.tree.default_indent)
-    yield from with_function(facts.module, code, read, changes)
+    yield from helper.brought_by(read, changes)
 
 
 def _read(facts: Facts) -> Iterator[cst.Attribute]:

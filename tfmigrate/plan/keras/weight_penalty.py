@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.functions import with_function
+from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.helpers import definition
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
@@ -53,17 +51,15 @@ def penalty_of(call: cst.Call, facts: Facts) -> Penalty | None:
 
 def check(context: Context) -> Iterator[CallChange]:
     """Give the weight its regularizer: measured equal on Keras 2 and 3, where add_loss() loses it on Keras 3."""
-    facts, scopes = context.facts, context.draft.scopes
-    name = scopes.fresh(_HELPER, scopes.module)
+    facts, helper = context.facts, Helper.of(context.draft, _HELPER, "penalty")
     message = (
         "Keras 3 ignores add_loss() outside of a layer's call(), and Keras 2 raises ValueError: "
-        f"{name}() adds it at each step"
+        f"{helper}() adds it at each step"
     )
     changes: dict[cst.CSTNode, CallChange] = {}
     for call in facts.module.calls:
         penalty = penalty_of(call, facts)
         if penalty is not None:
-            code = (f"{name}(", penalty.layer, ", ", penalty.weight, ", ", penalty.regularizer, ")")
+            code = (f"{helper}(", penalty.layer, ", ", penalty.weight, ", ", penalty.regularizer, ")")
             changes[call] = CallChange(codes.WEIGHT_PENALTY, call, message, Replace(call, code))
-    helper = partial(definition, "penalty", {_HELPER: name}, facts.module.tree.default_indent)
-    yield from with_function(facts.module, helper, changes, changes.values())
+    yield from helper.brought_by(changes, changes.values())

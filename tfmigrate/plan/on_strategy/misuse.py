@@ -114,7 +114,7 @@ class _Reader:
         for module, facts in self._facts.modules.items():
             draft = self._drafts[module]
             ours = replace(facts, uses=[use for use in facts.uses if use.models & self._scoped])
-            for change in python_generators(ours, self._facts.modules, self._scopes_of, draft.tf):
+            for change in python_generators(ours, self._facts.modules, self._scopes_of, draft):
                 yield module, change
             for change in (*scalar_losses(ours, self._scoped, self._facts.modules), *predictions_on_batch(ours)):
                 yield module, change

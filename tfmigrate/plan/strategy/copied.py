@@ -12,10 +12,9 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import given_optimizer, keywords, text_of
-from tfmigrate.plan.change.functions import place_for_function
+from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Argument, Arguments, Insert, Rank, Replace
-from tfmigrate.plan.helpers import definition
+from tfmigrate.plan.edits import Argument, Arguments, Replace
 from tfmigrate.plan.strategy.model_group import Group, Refusal, remade_optimizers
 from tfmigrate.plan.strategy.trail import trail_of
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use, Wrap
@@ -202,13 +201,11 @@ def copy_models(wraps: Iterable[Wrap], facts: ProgramFacts, drafts: Mapping[Modu
         by_module.setdefault(wrap.site.frame.module, {})[wrap.call] = wrap
     for module, calls in by_module.items():
         draft = drafts[module]
-        helper = draft.scopes.fresh(_HELPER, draft.scopes.module)
-        names = {"tf": draft.tf, _HELPER: helper}
-        code = definition("replicated", names, module.tree.default_indent, draft.quote)
-        draft.edits.append(Insert(place_for_function(module, calls), code, rank=Rank.RULE))
+        helper = Helper.of(draft, _HELPER, "replicated")
+        draft.edits.append(helper.above(calls))
         for call, wrap in calls.items():
             assert wrap.template_node is not None
-            draft.edits.append(Arguments(call, (Argument(wrap.template_node),), function=helper))
+            draft.edits.append(Arguments(call, (Argument(wrap.template_node),), function=helper.name))
             built = "by the callers" if _is_handed_in(wrap) else "before it is known how many GPUs there are"
             message = (
                 f"the model is built {built}: {helper}() copies it into the scope of the strategy, and the two share "
