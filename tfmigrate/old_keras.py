@@ -48,6 +48,12 @@ def freezes_by_batch(flavour: str, tensorflow: tuple[int, ...] | None) -> bool:
     return flavour == "keras" or (tensorflow is not None and tensorflow < (2,))
 
 
+def forgets_late_penalties(flavour: str, version: tuple[int, ...]) -> bool:
+    """Whether a penalty that is added to a layer once multi_gpu_model has wrapped its model counts for nothing: so it
+    is in standalone Keras before 2.3 (measured, see the page of TFM407)."""
+    return flavour == "keras" and version < (2, 3)
+
+
 def recurrent_defaults(flavour: str, version: tuple[int, ...]) -> dict[str, dict[str, object]]:
     """What LSTM and GRU took by default in this version of keras or tensorflow and take no longer: layer to argument to
     value (tools/compare_defaults.py)."""

@@ -91,7 +91,8 @@ features = Lambda(lambda t: tf.reshape(t, [-1, t.shape[1].value * 4 * 4]))(x)
 base = Model(picture, Dense(2, name="top")(features), name="base")
 assert K.placeholder(shape=(2,)).shape[0] == 2 and len(K.placeholder(ndim=2).shape) == 2
 assert tuple(picture._keras_shape[1:]) == (6, 6, 3)
-assert picture.shape.as_list() == [None, 6, 6, 3] and picture.shape[1:].as_list() == [6, 6, 3]
+assert picture.shape.as_list() == picture.get_shape().as_list() == [None, 6, 6, 3]
+assert picture.shape[1:].as_list() == [6, 6, 3]
 assert picture.shape.ndims == 4
 base.outputs = [base.get_layer("stage1/scale").output]
 again = Input((6, 6, 3))
@@ -352,3 +353,47 @@ def test_layers_know_their_calls(tmp_path: Path, runtime_for: Callable[[str], Ru
     for one in (world, of_today(world, 3, runtime_for)):
         run = experiment.run(one, Limits(seconds=200), tmp_path / one.kind, launch=launch)
         assert run.ok, run.message
+
+
+PENALISED = """
+import numpy as np
+from keras.layers import Dense, Input
+from keras.models import Model
+from keras.regularizers import l2
+from keras.utils import multi_gpu_model
+
+x = Input((4,))
+model = Model(x, Dense(1)(Dense(3, kernel_regularizer=l2(0.1))(Dense(3)(x))))
+parallel = multi_gpu_model(model, gpus=2)
+for layer in model.layers:
+    if isinstance(layer, Dense) and layer.units == 3 and layer.kernel_regularizer is None:
+        layer.add_loss(l2(0.2)(layer.kernel))
+rows = np.random.RandomState(0).rand(16, 4).astype("float32")
+for frozen in (True, False):
+    for layer in model.layers[:3]:
+        layer.trainable = not frozen
+    parallel.compile("sgd", "mse")
+    parallel.fit(rows, rows[:, :1], batch_size=8, epochs=2, verbose=0, validation_data=(rows, rows[:, :1]))
+"""
+
+
+@pytest.mark.runs_tensorflow
+def test_penalties_of_weights_count_also_where_they_are_frozen(
+    tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch
+) -> None:
+    (tmp_path / "old.py").write_text(PENALISED)
+    (tmp_path / "new.py").write_text(check_migrated(PENALISED).after)
+    world = World("old", "genuine", runtime_for("genuine keras"), tmp_path, "old.py", replicas=2)
+    genuine = experiment.run(world, Limits(seconds=200), tmp_path / "genuine", launch=launch)
+    assert genuine.ok, genuine.message
+    for keras in (3, 2):
+        today = of_today(world, keras, runtime_for)
+        for one in (today, replace(today, kind="migrated", script="new.py")):
+            run = experiment.run(
+                one, Limits(seconds=200), tmp_path / f"{one.kind} {keras}", genuine.trace, launch=launch
+            )
+            assert run.ok, run.message
+            losses = ([step.loss for step in trace.steps] for trace in (run.trace, genuine.trace))
+            assert next(losses) == pytest.approx(next(losses), rel=1e-5), (one.kind, keras)
+            validated = ([epoch.logs["val_loss"] for epoch in trace.epochs] for trace in (run.trace, genuine.trace))
+            assert next(validated) == pytest.approx(next(validated), rel=1e-5), (one.kind, keras)

@@ -143,6 +143,16 @@ def adding(original):
     return add_loss
 
 
+def frozen_penalty(model):
+    """What a model's regularizers make of its frozen weights, which Keras 3 leaves out of the loss: a constant."""
+    trained = set(map(id, getattr(model, "trainable_weights", ())))
+    return sum(
+        float(weight.regularizer(weight))
+        for weight in getattr(model, "weights", ())
+        if getattr(weight, "regularizer", None) is not None and id(weight) not in trained
+    )
+
+
 def owners(flavour, name):
     """The classes of Keras that have a method of this name for its models."""
     settings_ = []

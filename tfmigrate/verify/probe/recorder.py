@@ -161,6 +161,7 @@ class Recorder(object):
             loss_weights=adapter.loss_weights(model),
             metrics=adapter.metric_names(model),
             at=callers.compiled_at(model),
+            own_apply="apply" in getattr(getattr(model, "optimizer", None), "__dict__", ()),
         )
         return call
 
@@ -281,6 +282,7 @@ class Recorder(object):
         None, which has no fingerprint either); `seconds` the step's own wall time; `weights` those of the samples, an
         array for each output that has some, or None where nobody could look."""
         samples = sketch = values = None
+        loss += self.left_out(call)
         if leaves:
             samples = sum(len(part) for part in leaves[0]) if leaves[0][0].ndim else None
             sketch = sketch_of(leaves)
@@ -314,6 +316,16 @@ class Recorder(object):
             if samples is not None:
                 call.largest_batch = max(samples, call.largest_batch or 0)
 
+    def left_out(self, call):
+        """What this Keras leaves out of the loss that is reported, and the old one did not."""
+        penalty = facts.frozen_penalty(call.entry.model)
+        if penalty:
+            self.note(
+                "model %d: the penalties of its frozen weights are counted here; Keras 3 leaves them out of the loss, "
+                "which trains the same" % call.entry.index
+            )
+        return penalty
+
     def keep_batch(self, call, leaves):
         """Keeps some of a batch's values; returns the name of the file."""
         values = values_of(leaves)
@@ -338,6 +350,8 @@ class Recorder(object):
                 continue
         if call.epoch_weight:
             numbers["loss"] = self.running_loss(call)
+        if "val_loss" in numbers:
+            numbers["val_loss"] += self.left_out(call)
         self.write("epoch", fit=call.index, epoch=call.epoch, logs=numbers)
         call.first_epoch_over = True
         self.write_fit(call)

@@ -20,6 +20,7 @@ from .restored_attributes import restore_attributes
 from .restored_callbacks import new_name, restore_callbacks
 from .restored_names import HOMES, restore_modules, restore_names
 from .restored_optimizers import bring_old_optimizers, restore_optimizers, restore_rates, restore_shared_optimizers
+from .restored_penalties import mark_wrapped, restore_penalties
 from .restored_toggles import restore_toggles
 
 EXTRA_MODULES = ("multi_gpu_utils", "training_utils")
@@ -53,6 +54,7 @@ def install(tf, found, machine, config, evenly=False):
     if config.get("frozen_by_batch"):
         restore_frozen_batch_norm(tf, flavour)
     restore_callbacks(tf, flavour, standalone)
+    restore_penalties(flavour, config.get("forgets_late_penalties", False))
     restore_weight_files(flavour)
     restore_sessions(tf, flavour)
     restore_backend(flavour, machine)
@@ -82,6 +84,7 @@ def restore_multi_gpu_model(tf, flavour, machine, evenly, whole=False):
         keras = flavour.root
         if cpu_relocation:
             model = keras.models.clone_model(model)
+        mark_wrapped(model)
         inputs = list(model.inputs)
         replicas = parallel_layer(model, [machine.devices[i] for i in ids])
         outputs = as_list(replicas(inputs if len(inputs) > 1 else inputs[0]))

@@ -124,13 +124,14 @@ class Shape(tuple):
 
 
 def restore_dimensions(tf, flavour):
-    """`tensor.shape[1].value`, `tensor.shape.as_list()`, and what standalone Keras kept as `tensor._keras_shape`."""
+    """`tensor.shape[1].value`, `tensor.get_shape().as_list()`, and standalone Keras's `tensor._keras_shape`."""
     shape = tf.TensorShape
     shape.__getitem__ = in_dimensions(shape.__getitem__)
     tensor = type(flavour.root.Input((1,)))
     if flavour.is_keras3:
         original = tensor.shape.fget
         tensor.shape = property(lambda self: Shape(map(as_dimension, original(self))), tensor.shape.fset)
+        tensor.get_shape = lambda self: self.shape
     tensor._keras_shape = property(lambda self: tuple(self.shape))
 
 

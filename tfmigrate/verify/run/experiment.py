@@ -20,7 +20,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tfmigrate.old_keras import FIRST, LOSS_WORDS, MOVED_MODULES, SINCE, freezes_by_batch, recurrent_defaults
+from tfmigrate.old_keras import (
+    FIRST,
+    LOSS_WORDS,
+    MOVED_MODULES,
+    SINCE,
+    forgets_late_penalties,
+    freezes_by_batch,
+    recurrent_defaults,
+)
 from tfmigrate.rules import moved_names, old_defaults
 from tfmigrate.verify.run import cgroups, packages, sandbox
 from tfmigrate.verify.run import trace as traces
@@ -247,6 +255,7 @@ def _config(
         "seed": world.seed,
         "defaults": _defaults(world) if world.kind == "restored" else {},
         "frozen_by_batch": freezes_by_batch(world.flavour, world.defaults_of),
+        "forgets_late_penalties": forgets_late_penalties(world.flavour, world.defaults_of),
         "words": LOSS_WORDS,
         "names": moved_names() if world.kind == "restored" else {},
         "moved": MOVED_MODULES,

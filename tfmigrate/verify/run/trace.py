@@ -83,6 +83,8 @@ class Compile:
     """Where the script compiled the model: "train.py:12"."""
     loss_weights: tuple[float, ...] = ()
     """Of each output; empty where all are 1."""
+    own_apply: bool = False
+    """The script gives its optimizer an apply() of its own, as what adds gradients up before they are clipped does."""
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,8 @@ def clipped(e: Evidence) -> str | None:
     """Keras 3 clips before the replicas' gradients are added up (TFM310), which no setting shows."""
     if e.new.start is None or not e.new.start.keras.startswith("3.") or all(m.replicas < 2 for m in e.new.models):
         return None
-    clips = {name for compiled in e.new.compiles for name in CLIPS if compiled.config.get(name)}
+    plain = [compiled for compiled in e.new.compiles if not compiled.own_apply]
+    clips = {name for compiled in plain for name in CLIPS if compiled.config.get(name)}
     if not clips:
         return None
     return (
