@@ -353,6 +353,16 @@ def test_what_nothing_explains_is_said_to_be_unknown(tmp_path: Path) -> None:
     assert found.cause.endswith("by up to 0.0099; the first loss and gradient agree")
 
 
+@pytest.mark.parametrize("own_apply", [False, True])
+def test_clipping_is_named_unless_the_script_adds_the_gradients_up_itself(tmp_path: Path, own_apply: bool) -> None:
+    clips = replace(OLD, config=(("clipnorm", 0.1),))
+    old, new = train(tmp_path / "old", clips), train(tmp_path / "new", replace(migrated(clips), step_scale=1.01))
+    found = find(old, replace(new, compiles=tuple(replace(one, own_apply=own_apply) for one in new.compiles)))
+    assert found is not None
+    assert found.cause.startswith("unknown") == own_apply
+    assert ("clipnorm: Keras 3 clips the gradients of each replica" in found.cause) != own_apply
+
+
 def test_a_validation_loss_that_follows_the_training_is_not_the_cause(tmp_path: Path) -> None:
     old, new = train(tmp_path / "old", OLD), train(tmp_path / "new", replace(migrated(OLD), step_scale=1.01))
     found = find(old, new)
