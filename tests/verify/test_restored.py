@@ -340,6 +340,7 @@ assert model.layers[0].input_shape == (None, 4), model.layers[0].input_shape
 assert model.layers[2].input_shape == [(None, 3), (None, 3)], model.layers[2].input_shape
 assert shared.get_output_at(0) is first and shared.get_output_at(1) is second
 assert shared.get_output_shape_at(1) == (None, 3)
+assert model.input_names == [model.layers[0].name], model.input_names
 parallel = multi_gpu_model(model, gpus=2)
 parallel.compile("sgd", "mse")
 parallel.fit(np.ones((8, 4)), np.ones((8, 1)), verbose=0)

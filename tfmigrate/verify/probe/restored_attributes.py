@@ -13,6 +13,7 @@ def restore_attributes(tf, flavour):
         restore_set_outputs(importlib.import_module("keras.src.models.functional").Functional)
         restore_slashes(flavour.root.Operation, flavour.root.Model)
         restore_calls(flavour.root.layers.Layer)
+        flavour.root.Model.input_names = Computed(input_names)
     else:
         follow_set_outputs(importlib.import_module("tf_keras.src.engine.functional").Functional)
 
@@ -74,19 +75,23 @@ def variable(keras, value, dtype=None, name=None, constraint=None):
 def restore_calls(layer):
     """`layer.output_shape`, `layer.get_input_at(0)`."""
     for side in ("input", "output"):
-        setattr(layer, side + "_shape", CallShape(side))
+        setattr(layer, side + "_shape", Computed(functools.partial(shape_of_call, side=side, index=0)))
         setattr(layer, "get_%s_at" % side, functools.partialmethod(tensors_of_call, side))
         setattr(layer, "get_%s_shape_at" % side, functools.partialmethod(shape_of_call, side))
 
 
-class CallShape(object):
-    """Of a layer's first call; a class of the script may set one of its own."""
+def input_names(model):
+    return [tensor._keras_history.operation.name for tensor in model.inputs]
 
-    def __init__(self, side):
-        self.side = side
 
-    def __get__(self, layer, owner=None):
-        return self if layer is None else shape_of_call(layer, self.side, 0)
+class Computed(object):
+    """An attribute that is computed when it is read; a class of the script may set one of its own."""
+
+    def __init__(self, compute):
+        self.compute = compute
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else self.compute(instance)
 
 
 def tensors_of_call(layer, side, index):

@@ -6,6 +6,7 @@ import inspect
 import numpy as np
 
 from . import flavours
+from .restored_attributes import Computed
 
 JUDGING = (("EarlyStopping", ()), ("ReduceLROnPlateau", ()), ("ModelCheckpoint", ("fmeasure",)))
 BOARD = (
@@ -25,7 +26,7 @@ def restore_callbacks(tf, flavour, standalone):
         cls.__init__ = counting(cls.__init__, period if standalone else None, flavour)
     for cls in flavours.classes(flavour, "callbacks", ["TensorBoard"]):
         cls.__init__ = without_what_is_gone(cls.__init__, BOARD if standalone else ())
-        cls.writer = Writer(tf)
+        cls.writer = Computed(functools.partial(summary_writer, tf))
 
 
 def judging_by_name(original, beginnings):
@@ -77,18 +78,11 @@ def without_what_is_gone(original, places):
     return __init__
 
 
-class Writer(object):
-    """`tensorboard.writer`, made when it is first asked for; a class of the script may set one of its own."""
-
-    def __init__(self, tf):
-        self.tf = tf
-
-    def __get__(self, board, owner=None):
-        if board is None:
-            return self
-        with self.tf.Graph().as_default():  # in eager mode there is no FileWriter
-            board.writer = self.tf.compat.v1.summary.FileWriter(board.log_dir)
-        return board.writer
+def summary_writer(tf, board):
+    """`tensorboard.writer`, made when it is first asked for."""
+    with tf.Graph().as_default():  # in eager mode there is no FileWriter
+        board.writer = tf.compat.v1.summary.FileWriter(board.log_dir)
+    return board.writer
 
 
 def new_name(path, weights_only, flavour):
