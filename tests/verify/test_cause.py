@@ -260,6 +260,10 @@ def test_a_frozen_batch_norm_has_a_name(tmp_path: Path) -> None:
     found = find(old, new)
     assert found is not None
     assert "TFM445" not in found.cause
+    own = replace(frozen(new), models=(replace(frozen(new).models[0], own_batch_norms=("bn_1",)),))
+    found = find(frozen(old), own)
+    assert found is not None
+    assert "TFM445" not in found.cause, "the script's own class normalises by the batch"
     today = replace(frozen(old), start=new.start)
     found = find(today, frozen(new))
     assert found is not None

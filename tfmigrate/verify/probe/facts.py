@@ -52,12 +52,20 @@ def of_model(model):
         "constraints": constraints,
         "dtypes": sorted(dtypes),
         "initializers": initializers.of_layers(layers),
+        "own_batch_norms": [layer.name for layer in layers if is_own_batch_norm(layer)],
         "masked": any(
             getattr(output, "_keras_mask", None) is not None for output in getattr(model, "outputs", None) or []
         ),
         "loaded": any(hasattr(inner, LOADED) or is_part_of_loaded(inner) for inner in with_inner(model)),
         "adds_losses": any(hasattr(layer, ADDS) for layer in layers + with_inner(model)),
     }
+
+
+def is_own_batch_norm(layer):
+    """Whether a class of the script's own says how a BatchNormalization is called."""
+    line = type(layer).__mro__
+    known = next((number for number, cls in enumerate(line) if cls.__name__ == "BatchNormalization"), 0)
+    return any("call" in vars(cls) for cls in line[:known])
 
 
 def is_part_of_loaded(model):

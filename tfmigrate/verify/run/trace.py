@@ -63,6 +63,8 @@ class Model:
     own: tuple[tuple[float, float, bool, float | None] | None, ...] = ()
     """What the script itself gave each weight, before it was given the other run's: mean, spread, whether a file gave
     it, and how far it lay from the other run's, over the largest element of that. None where nobody can tell."""
+    own_batch_norms: tuple[str, ...] = ()
+    """Layers that are BatchNormalization with a call() of the script's own, by their names."""
     initializers: tuple[str, ...] = ()
     """"0 dense kernel: GlorotUniform": number and name of the layer, of those with weights, and its part."""
 

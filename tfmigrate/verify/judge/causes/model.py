@@ -170,11 +170,12 @@ def frozen_batch_norm(e: Evidence) -> Divergence | None:
     first = apart_at_once(e)
     gradients = [row.what for row in e.comparison.broken if row.what.startswith("first gradient")]
     for model in e.new.models:
-        frozen = [
+        layers = [
             name.rpartition("/")[0]
             for name, _, trainable in model.weights
             if not trainable and name.partition(":")[0].endswith(("/gamma", "/beta"))
         ]
+        frozen = [layer for layer in layers if layer.rpartition("/")[2] not in model.own_batch_norms]
         if not frozen:
             continue
         why = (
