@@ -43,7 +43,15 @@ def migrated(imports: str, core: str = CORE, path: str = "lib/utils.py") -> dict
     [
         (
             "from lib.utils import loss",
-            "from lib.utils import PeriodicCheckpoint, whole_batch\nfrom lib.utils import loss\n",
+            "from lib.utils import loss, PeriodicCheckpoint, whole_batch\n",
+        ),
+        (
+            "# of its own\nfrom lib.utils import loss as far  # the distance\nloss = far",
+            "# of its own\nfrom lib.utils import loss as far, PeriodicCheckpoint, whole_batch  # the distance\n",
+        ),
+        (
+            "from lib.utils import (\n    loss,  # the distance\n)",
+            "from lib.utils import PeriodicCheckpoint, whole_batch\nfrom lib.utils import (\n    loss,",
         ),
         ("from lib import utils; loss = utils.loss", None),
         (

@@ -8,7 +8,7 @@ from functools import cache
 
 import libcst as cst
 
-from tfmigrate.plan.edits import Edit, ImportNames, ImportPart, Unwrap
+from tfmigrate.plan.edits import Edit, ImportNames, ImportPart, Insert, Unwrap
 from tfmigrate.plan.names.public_names import public_names
 from tfmigrate.understand.program import Module, Unit, dotted, imports_of, only_statement, units_of
 from tfmigrate.walk import comments_in
@@ -187,7 +187,7 @@ _WIDTH = 100
 
 def joined_imports(module: Module, edits: Iterable[Edit]) -> list[Edit]:
     """The edits, with imports that come to be of one module, on neighbouring lines, made one statement."""
-    edits = list(edits)
+    edits = _taken_in(edits)
     changed = {edit.node: edit for edit in edits if isinstance(edit, ImportNames)}
     for block in dict.fromkeys(place.block for place in module.places.values()):
         last: ImportNames | None = None
@@ -205,6 +205,36 @@ def joined_imports(module: Module, edits: Iterable[Edit]) -> list[Edit]:
             changed[last.node], changed[edit.node] = joined, ImportNames(edit.node)
             last = joined
     return [changed[edit.node] if isinstance(edit, ImportNames) else edit for edit in edits]
+
+
+def _taken_in(edits: Iterable[Edit]) -> list[Edit]:
+    """The edits, with names that are imported above an import of the same module taken into that."""
+    edits = list(edits)
+    changed = {edit.node: edit for edit in edits if isinstance(edit, ImportNames)}
+    dropped: set[int] = set()
+    for place, edit in enumerate(edits):
+        statement = only_statement(edit.before) if isinstance(edit, Insert) else None
+        if not isinstance(edit, Insert) or not isinstance(statement, cst.ImportFrom):
+            continue
+        now = changed.get(statement) or _as_it_is(statement)
+        if now is None or len(now.parts) != 1 or not edit.text.startswith(f"from {now.parts[0].module} import "):
+            continue
+        part = now.parts[0]
+        names = edit.text.removeprefix(f"from {part.module} import ").split(", ")
+        listed = (*part.names, *names)
+        if len(f"from {part.module} import {', '.join(map(_code, listed))}") <= _WIDTH:
+            changed[statement] = ImportNames(statement, (ImportPart(part.module, listed),))
+            dropped.add(place)
+    kept = [edit for place, edit in enumerate(edits) if place not in dropped and not isinstance(edit, ImportNames)]
+    return [*kept, *changed.values()]
+
+
+def _as_it_is(statement: cst.ImportFrom) -> ImportNames | None:
+    """An import on one line as an edit that changes nothing."""
+    if statement.lpar is not None or isinstance(statement.names, cst.ImportStar):
+        return None
+    module = "." * len(statement.relative) + (dotted(statement.module) or "")
+    return ImportNames(statement, (ImportPart(module, tuple(statement.names)),))
 
 
 def _joined(edit: ImportNames | None, other: ImportNames | None, unit: Unit) -> ImportNames | None:
