@@ -7,6 +7,7 @@ import pytest
 from tests.kit import migrate
 from tfmigrate.migrate import migrate_bytes
 from tfmigrate.result import FileResult
+from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
 
 HEAD = """\
@@ -84,6 +85,18 @@ CHOOSER = """
 def test_a_wrapper_that_saves_its_template_wrote_no_file_of_the_parallel_model(method: str, told: int) -> None:
     file = migrated(DRESS.format(method=method))
     assert [one.code for one in file.findings].count("TFM022") == told
+
+
+@pytest.mark.parametrize(("more", "empty"), [("", True), ("LIMIT = 3\n", False)])
+def test_a_file_of_which_nothing_is_left_is_named_for_deletion(more: str, empty: bool) -> None:
+    imports, _, dress = HEAD.partition("G = ")[0], "", DRESS.format(method="")
+    own, _, script = dress.partition("\nmodel = ")
+    script = f"{imports}from dress import Parallel\n\nmodel = {script}"
+    sources = {"dress.py": f'"""Dress."""\n{imports.replace("import sys", "")}{more}{own}', "train.py": script}
+    files = {file.path: file for file in migrate_sources(sources, Settings())}
+    (message,) = [finding.message for finding in files["dress.py"].findings if finding.code == "TFM001"]
+    assert message.endswith("; nothing else is in this file: delete it" if empty else "is removed")
+    assert "class Parallel" not in files["dress.py"].after
 
 
 def test_arms_that_built_the_same_in_two_places_are_one() -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import libcst as cst
 
 from tfmigrate.plan import codes, workers
+from tfmigrate.plan.change.functions import imports_only_in
 from tfmigrate.plan.comments import comments_that_go
 from tfmigrate.plan.data.arrays import plan_arrays
 from tfmigrate.plan.draft import Draft
@@ -50,7 +51,7 @@ from tfmigrate.plan.strategy.unwrap import say_unsure_templates, unwrapped
 from tfmigrate.rules import Rule
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
-from tfmigrate.understand.program import Module, Unit
+from tfmigrate.understand.program import Module, Unit, is_docstring, only_statement
 from tfmigrate.understand.values import ClassValue, Frame, ModelObject
 
 _OF_STRATEGIES = ("tensorflow.distribute", "tensorflow.contrib.distribute")
@@ -304,13 +305,17 @@ def _say_what_changes_with_others(drafts: Mapping[Module, Draft]) -> None:
             draft.say(finding.code, draft.first_place(), message, "rewrite")
 
 
-def _drop_wrapper_classes(wrapper_classes: Iterable[ClassValue], drafts: Mapping[Module, Draft]) -> None:
+def _drop_wrapper_classes(wrapper_classes: Collection[ClassValue], drafts: Mapping[Module, Draft]) -> None:
     """Model classes that only wrap a wrap go with the last one."""
+    going = {wrapper_class.node for wrapper_class in wrapper_classes}
     for wrapper_class in wrapper_classes:
         draft = drafts[wrapper_class.closure.module]
         draft.edits.append(Unwrap(wrapper_class.node, None))
+        rest = (unit for unit in draft.module.tree.body if unit not in going)
+        empty = all(imports_only_in(unit) or is_docstring(only_statement(unit)) for unit in rest)
         for call in wraps_in(wrapper_class, drafts):
             message = f"the class {wrapper_class.node.name.value}, which only wraps a model, is removed"
+            message += "; nothing else is in this file: delete it" if empty else ""
             draft.say(codes.MULTI_GPU_MODEL, call, message, "rewrite")
 
 

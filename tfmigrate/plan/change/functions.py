@@ -46,7 +46,7 @@ def place_for_function(module: Module, users: Iterable[cst.CSTNode]) -> cst.CSTN
     )
     if isinstance(body[end], cst.FunctionDef | cst.ClassDef) and not any(map(is_seam, body)):
         return body[end]
-    place = max((n + 1 for n, unit in enumerate(body[:end]) if _imports_only(unit)), default=0)
+    place = max((n + 1 for n, unit in enumerate(body[:end]) if imports_only_in(unit)), default=0)
     while place < end and isinstance(only_statement(body[place]), cst.Expr):
         place += 1
     return body[place]
@@ -62,7 +62,7 @@ def mentions(name: str, modules: Iterable[Module]) -> Iterator[cst.Name]:
                     yield node
 
 
-def _imports_only(unit: cst.CSTNode) -> bool:
+def imports_only_in(unit: cst.CSTNode) -> bool:
     """Whether a statement, also a `try` or `if`, does nothing but import."""
     smalls = [part for part in walk(unit) if isinstance(part, cst.BaseSmallStatement)]
     return isinstance(unit, cst.SimpleStatementLine | cst.Try | cst.If) and all(
