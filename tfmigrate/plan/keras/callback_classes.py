@@ -163,17 +163,15 @@ def _comparisons(cls: ClassValue, made: Sequence[Checkpoint], facts: Facts) -> I
     fact = "in Keras 3 `monitor_op` and `best` are None until the base class has run its on_epoch_end()"
     directions = {_direction(checkpoint) for checkpoint in made}
     direction = directions.pop() if len(directions) == 1 else None
-    unit = _after_initialising(cls, facts)
-    if direction is None or unit is None:
+    begin = _after_initialising(cls)
+    if direction is None or begin is None:
         message = (
             f"{fact}, and calling None raises TypeError: set both in __init__, after the super call: "
             "`self.monitor_op, self.best = np.less, np.inf` if less is better, `np.greater, -np.inf` if more is"
         )
         yield CallChange(codes.CALLBACK_ATTRIBUTES, place, message, action="warn")
         return
-    init = cls.members["__init__"]
-    assert isinstance(init, FunctionValue)
-    own = init.node.params.params[0].name.value
+    own, unit = begin
     code = f"{own}.monitor_op, {own}.best = {_comparison(direction, facts)}"
     message = f"{fact}: the class begins as ModelCheckpoint of Keras 2 did for the mode {direction!r}"
     yield CallChange(codes.CALLBACK_ATTRIBUTES, place, message, Insert(unit, code, rank=Rank.RULE))
@@ -206,15 +204,15 @@ def _imported(facts: Facts) -> Iterator[tuple[str, str]]:
             yield from ((bound, full) for _, bound, full in imports_of(statement))
 
 
-def _after_initialising(cls: ClassValue, facts: Facts) -> cst.CSTNode | None:
-    """The line of a class's own __init__ that follows the call of the base's."""
+def _after_initialising(cls: ClassValue) -> tuple[str, Unit] | None:
+    """What the __init__ of a class calls its object, and the line in it that follows the call of the base's."""
     init = cls.members.get("__init__")
     call = passed_on(init) if isinstance(init, FunctionValue) else None
     if call is None or not isinstance(init, FunctionValue) or not isinstance(init.node, cst.FunctionDef):
         return None
     units = units_of(init.node.body)
     place = next((n for n, unit in enumerate(units) if call in set(walk(unit))), len(units))
-    return units[place + 1] if place + 1 < len(units) else None
+    return (init.node.params.params[0].name.value, units[place + 1]) if place + 1 < len(units) else None
 
 
 def _counted_epochs(cls: ClassValue, made: Sequence[Checkpoint], facts: Facts) -> Iterator[CallChange]:
