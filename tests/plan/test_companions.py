@@ -305,6 +305,17 @@ def test_options_of_gpus_may_be_a_dict() -> None:
     assert "K.set_session" in migrated(session % "**more", before_model=True).after
 
 
+def test_options_of_gpus_may_have_a_name() -> None:
+    lines = "options = tf.GPUOptions(%s)\n%sK.set_session(tf.Session(config=tf.ConfigProto(gpu_options=options)))\n"
+    for given, more in (("allow_growth=True", ""), ("", "options.allow_growth = True\n")):
+        file = migrated(lines % (given, more), before_model=True)
+        assert "set_memory_growth(gpu, True)" in file.after
+        assert "GPUOptions" not in file.after
+        assert "K.set_session" not in file.after
+    file = migrated(lines % ("allow_growth=True", "print(options)\n"), before_model=True)
+    assert "K.set_session" in file.after
+
+
 def test_devices_are_configured_before_the_strategy_is_made() -> None:
     file = migrated("K.set_session(tf.Session(config=tf.ConfigProto(log_device_placement=True)))\n", before_model=True)
     assert file.after.index("set_log_device_placement") < file.after.index("MirroredStrategy")

@@ -27,6 +27,16 @@ def test_each_output_has_its_metrics(before: str, after: str) -> None:
     assert migrated(f"{lines}{before})", "TFM233") == (f"{lines}{after})", ["rewrite"])
 
 
+@pytest.mark.parametrize("outputs", ["[Dense(n)(i) for n in sizes]", "outs"])
+def test_outputs_of_a_comprehension_are_counted_when_it_runs(outputs: str) -> None:
+    made = "i = Input((4,))\nouts = [Dense(n)(i) for n in sizes]\n"
+    lines = f"{made}some = Model(i, {outputs})\nsome.compile('sgd', 'mse', metrics="
+    each = (f"{lines}[['mae'] for _ in some.outputs])", ["rewrite"])
+    assert migrated(f"{lines}['mae'])", "TFM233") == each
+    assert migrated(f"{lines}[unknown])", "TFM233") == (f"{lines}[unknown])", [])
+    assert migrated(f"{lines}[['mae'] for _ in sizes])", "TFM233") == (f"{lines}[['mae'] for _ in sizes])", [])
+
+
 def test_a_function_is_computed_of_each_output_too() -> None:
     own = "def own(y_true, y_pred):\n    return K.abs(y_true - y_pred)\n\n\n"
     lines = f"{own}{TWO}two.compile('sgd', 'mse', metrics="

@@ -242,3 +242,32 @@ def test_a_base_that_stays_frozen_is_not_touched() -> None:
     file = one(code)
     assert file.after.count("trainable") == 1
     assert told(file) == []
+
+
+FLAGGED = """\
+import numpy as np
+from keras.layers import Dense, Input
+from keras.models import Model, Sequential
+from keras.utils import multi_gpu_model
+
+critic = Sequential([Dense(1, input_shape=(4,))])
+maker = Sequential([Dense(4, input_shape=(3,))])
+parallel = multi_gpu_model(critic, gpus=2)
+parallel.compile("sgd", "mse")
+{flag}
+z = Input((3,))
+whole = Model(z, {inner}(maker(z)))
+whole.compile("sgd", "mse")
+for step in range(3):
+    parallel.train_on_batch(np.ones((8, 4)), np.ones((8, 1)))
+    whole.train_on_batch(np.ones((8, 3)), np.ones((8, 1)))
+"""
+
+
+@pytest.mark.parametrize("flag", ["parallel.trainable = False", "critic.trainable = False"])
+@pytest.mark.parametrize("inner", ["parallel", "critic"])
+def test_the_flag_of_a_parallel_model_is_that_of_the_one_model_there_will_be(flag: str, inner: str) -> None:
+    (file,) = migrate_sources({"train.py": FLAGGED.format(flag=flag, inner=inner)}, Settings())
+    assert "    critic.trainable = True\n    critic.train_on_batch(" in file.after
+    assert "    critic.trainable = False\n    whole.train_on_batch(" in file.after
+    assert {finding.action for finding in file.findings if finding.code == "TFM401"} == {"rewrite"}

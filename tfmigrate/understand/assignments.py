@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from tfmigrate.understand import containers, machine
-from tfmigrate.understand.contents import is_keras, sites_of
+from tfmigrate.understand.contents import is_keras, models_of, sites_of
 from tfmigrate.understand.joins import grown, with_item
 from tfmigrate.understand.state import Walker
 from tfmigrate.understand.values import (
@@ -15,6 +15,7 @@ from tfmigrate.understand.values import (
     Mapping,
     ModelObject,
     Opaque,
+    Parallel,
     Parameter,
     Value,
     options,
@@ -54,6 +55,10 @@ def _set_attribute(walker: Walker, target: cst.Attribute, value: Value) -> None:
                     option.sites.add(state.site)
     if target.attr.value == "trainable":
         state.facts.toggles.append((target, receiver, value))
+        for wrapped in (option for option in options(receiver) if isinstance(option, Parallel)):
+            for model in models_of(wrapped.wrap.template):  # the one model that there will be
+                state.store[(model, "trainable")] = value
+                state.effects += 1
 
 
 def _set_item(walker: Walker, target: cst.Subscript, value: Value) -> None:

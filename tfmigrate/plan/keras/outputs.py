@@ -14,19 +14,21 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.methods import COMPILE, keras_calls
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
-from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import dotted
+from tfmigrate.understand.reaching import settled
+from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import FunctionValue, Items, Made, ModelObject, Parallel, Value
 from tfmigrate.written import listed
 
 
 def check(context: Context) -> Iterator[CallChange]:
-    yield from metrics_of_outputs(context.facts)
+    yield from metrics_of_outputs(context.facts, context.scopes)
     yield from lists_of_one(context.facts)
     yield from set_outputs(context.facts, context.tf)
 
 
-def metrics_of_outputs(facts: Facts) -> Iterator[CallChange]:
+def metrics_of_outputs(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
     """`metrics=['accuracy']` of a model with two outputs: a list for each output is written out."""
     for use in keras_calls(facts, "compile"):
         metrics = (named_arguments(use.call, COMPILE) or {}).get("metrics")
@@ -35,12 +37,19 @@ def metrics_of_outputs(facts: Facts) -> Iterator[CallChange]:
             edit = Replace(metrics.value, ("[", metrics.value, "]"))
             yield CallChange(codes.METRICS_OF_OUTPUTS, metrics.value, message, edit)
             continue
+        if (
+            metrics is not None
+            and use.models
+            and all(_is_listed_in_a_loop(model, facts, scopes) for model in use.models)
+        ):
+            yield from _each(use, metrics.value, facts)
+            continue
         counts = {_outputs_of(model, facts) for model in use.models}
         count = counts.pop() if len(counts) == 1 else None
-        if metrics is None or count is None or count < 2 or not isinstance(metrics.value, cst.List):
+        if metrics is None or count is None or count < 2:
             continue
-        parts = [element.value for element in metrics.value.elements]
-        if parts and all(text_of(part) is not None or _is_function(part, facts) for part in parts):
+        if isinstance(metrics.value, cst.List) and _is_plain(metrics.value, facts):
+            parts = [element.value for element in metrics.value.elements]
             words = ", ".join(text_of(part) or facts.module.code(part) for part in parts)
             message = (
                 f"the model has {count} outputs: Keras 2 computed {words} of each, and Keras 3 "
@@ -52,6 +61,30 @@ def metrics_of_outputs(facts: Facts) -> Iterator[CallChange]:
                 message,
                 Replace(metrics.value, ("[", *listed([(metrics.value,)] * count), "]")),
             )
+
+
+def _each(use: Use, metrics: cst.BaseExpression, facts: Facts) -> Iterator[CallChange]:
+    """A list of metrics for each output of a model that is asked how many it has."""
+    receiver = use.call.func.value if isinstance(use.call.func, cst.Attribute) else None
+    if receiver is None or not dotted(receiver) or not isinstance(metrics, cst.List) or not _is_plain(metrics, facts):
+        return
+    message = "Keras 2 computed these metrics of each output, and Keras 3 wants a list for each: it is written for each"
+    edit = Replace(metrics, ("[", metrics, " for _ in ", receiver, ".outputs]"))
+    yield CallChange(codes.METRICS_OF_OUTPUTS, metrics, message, edit)
+
+
+def _is_plain(metrics: cst.List, facts: Facts) -> bool:
+    """`["accuracy", top]`: words, and functions of the program."""
+    parts = [element.value for element in metrics.elements]
+    return bool(parts) and all(text_of(part) is not None or _is_function(part, facts) for part in parts)
+
+
+def _is_listed_in_a_loop(model: ModelObject, facts: Facts, scopes: Scopes) -> bool:
+    """Whether the outputs are a comprehension's, whose number is known when it runs."""
+    outputs = outputs_given(model, facts)
+    if outputs is None or _outputs_of(model, facts) is not None:
+        return False
+    return isinstance(settled(outputs, scopes), cst.ListComp)
 
 
 def _is_function(node: cst.BaseExpression, facts: Facts) -> bool:

@@ -336,17 +336,13 @@ def model_folders(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
             seen.add(use.call)
             text = _path_text(use.call, 0, "filepath", facts, scopes)
             if text is not None and not text.endswith(_WHOLE):
-                yield _folder(
-                    use.call, f"save({text!r})", 'save("....keras")` for Keras, `model.export("...")` to serve it'
-                )
+                yield _folder(use.call, f"save({text!r})", _SAVE)
     for call in facts.module.calls:
         known = names.canonical(facts.symbols.get(call.func, ""))
         if known in ("keras.models.load_model", "keras.models.save_model"):
             text = _path_text(call, 0 if known.endswith("load_model") else 1, "filepath", facts, scopes)
             if text is not None and not text.endswith(_WHOLE):
-                by_hand = (
-                    'load_model("....keras")` of one saved so' if known.endswith("load_model") else 'save("....keras")`'
-                )
+                by_hand = _LOAD if known.endswith("load_model") else _SAVE
                 yield _folder(call, f"{known.rpartition('.')[2]}({text!r})", by_hand)
 
 

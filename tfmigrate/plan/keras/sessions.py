@@ -415,26 +415,32 @@ class _Reading:
         if not isinstance(value, cst.Call) or _name(self._facts, value.func) != _CONFIG or has_stars(value):
             raise _NotOnlySettings("its settings are unknown")
         for key, arg in keywords(value).items():
-            options = self._gpu_options(arg.value) if key == "gpu_options" else None
+            options = self._gpu_options(arg.value, scope) if key == "gpu_options" else None
             if options is None:
                 self._set(key, arg.value)
             for name, option in (options or {}).items():
                 self._set(f"gpu_options.{name}", option)
 
-    def _gpu_options(self, node: cst.BaseExpression) -> dict[str, cst.BaseExpression] | None:
-        """`tf.GPUOptions(allow_growth=True)`, for which protocol buffers also take a dict."""
+    def _gpu_options(self, node: cst.BaseExpression, scope: LexicalScope) -> dict[str, cst.BaseExpression] | None:
+        """`tf.GPUOptions(allow_growth=True)`, for which protocol buffers also take a dict; either may have a name."""
+        if isinstance(node, cst.Name):
+            binding, reads = self._bound(node, scope)
+            for mention in reads:
+                if mention.node is not node:
+                    self._assignment(mention, "gpu_options.")
+            node = self._taken(binding)
         if isinstance(node, cst.Call) and _name(self._facts, node.func) == _OPTIONS and not has_stars(node):
             return {name: arg.value for name, arg in keywords(node).items()}
         return named_items(node)
 
-    def _assignment(self, mention: Occurrence) -> None:
-        """`config.gpu_options.allow_growth = True`"""
+    def _assignment(self, mention: Occurrence, owner: str = "") -> None:
+        """`config.gpu_options.allow_growth = True`; `owner`: what stands before, where it is set on a part."""
         for small in mention.unit.body if isinstance(mention.unit, cst.SimpleStatementLine) else ():
             if isinstance(small, cst.Assign) and len(small.targets) == 1:
                 key = dotted(small.targets[0].target).partition(".")[2]
                 if key and root_name(small.targets[0].target) is mention.node:
                     self._check_unconditional(mention.unit)
-                    self._set(key, small.value)
+                    self._set(owner + key, small.value)
                     self._found.removed.append(small)
                     return
         raise _NotOnlySettings("its settings are used elsewhere too")
