@@ -61,7 +61,11 @@ def _written(drafts: Mapping[Module, Draft]) -> Mapping[str, _Needs]:
     meanings: dict[str, set[str]] = {}
     for module, draft in drafts.items():
         for edit in draft.edits:
-            if isinstance(edit, Insert) and isinstance(edit.code, str) and edit.code.startswith(("def ", "class ")):
+            if (
+                isinstance(edit, Insert)
+                and isinstance(edit.code, str)
+                and edit.code.startswith(("def ", "class ", "@"))
+            ):
                 (definition,) = ast.parse(edit.code).body
                 assert isinstance(definition, ast.FunctionDef | ast.ClassDef)
                 needed.setdefault(definition.name, {})[module] = edit
