@@ -108,6 +108,34 @@ def test_one_of_an_attribute_and_one_in_a_loop_get_their_own() -> None:
     assert "compile(type(settings.opt).from_config(settings.opt.get_config()), 'mse')" in after
 
 
+@pytest.mark.parametrize(
+    ("body", "made"),
+    [
+        (
+            "def run(width):\n    net = build(width)\n    net.compile(opt, 'mse')\n\n\n"
+            "for width in (1, 2):\n    run(width)\n",
+            1,
+        ),
+        (
+            "for width in (1, 2):\n    net = build(width)\n    if width > 1:\n        net.compile(opt, 'mse')\n"
+            "    else:\n        net.compile(opt, 'mae')\n",
+            2,
+        ),
+        ("net = build(1)\nnet.compile(opt, 'mse')\nfor epoch in range(3):\n    print(net)\n", 0),
+        (
+            "def run(width):\n    own = SGD(0.1)\n    net = build(width)\n    net.compile(own, 'mse')\n\n\n"
+            "for width in (1, 2):\n    run(width)\n",
+            0,
+        ),
+        ("def run(net):\n    net.compile(opt, 'mse')\n\n\nnet = build(1)\nfor again in (1, 2):\n    run(net)\n", 0),
+    ],
+)
+def test_models_that_a_loop_makes_anew_get_their_own(body: str, made: int) -> None:
+    start = START.replace("def build", "opt = SGD(0.1)\n\n\ndef build")
+    after = migrate_bytes((start + body).encode(), "train.py", Settings()).after
+    assert after.count("compile(type(opt).from_config(opt.get_config()), ") == made
+
+
 def test_what_is_no_name_is_reported_alone() -> None:
     body = "opts = [SGD(0.1)]\na, b = build(1), build(2)\na.compile(opts[0], 'mse')\nb.compile(opts[0], 'mse')\n"
     file = migrate_bytes((START + body).encode(), "train.py", Settings())

@@ -195,6 +195,8 @@ class Lines:
          "model.fit(as_dataset(plain, x), steps_per_epoch=5, validation_data=as_dataset_of(Reader(x)), "
          "validation_steps=2)"),
         ("parallel.evaluate_generator(Reader(x), 5)", "model.evaluate(as_dataset_of(Reader(x)), steps=5)"),
+        ("data = zip(left, right)\nparallel.fit_generator(data, 5)",
+         "model.fit(as_dataset_of(data), steps_per_epoch=5)"),
         ("data = Reader(x)\nparallel.fit_generator(data, 5)\nparallel.fit_generator(data, 3)",
          "model.fit(as_dataset_of(data), steps_per_epoch=5)\nmodel.fit(as_dataset_of(data), steps_per_epoch=3)"),
         ("data = safe(x)\nparallel.fit_generator(data, 5)", "model.fit(as_dataset_of(data), steps_per_epoch=5)"),

@@ -17,7 +17,7 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Argument, Arguments
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts, Use
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.program import Module, dotted
 from tfmigrate.understand.reaching import bound_once
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import ClassValue, FunctionValue, Instance, Literal, Made, Opaque, Value
@@ -129,9 +129,11 @@ def _asks_for_none(unit: cst.BaseStatement) -> bool:
 
 
 def _is_stream(value: Value) -> bool:
-    """Whether a value is a generator, or an iterator of a class of the program."""
+    """Whether a value is a generator, an iterator of a class of the program, or what zip() makes of others."""
     if is_sequence(value):
         return False
+    if isinstance(value, Opaque) and isinstance(value.node, cst.Call):
+        return dotted(value.node.func) == "zip"
     if isinstance(value, Instance):
         # Keras's own Sequence and its iterators have no `__next__` that the program wrote.
         return isinstance(value.cls, ClassValue) and isinstance(value.cls.lookup("__next__"), FunctionValue)

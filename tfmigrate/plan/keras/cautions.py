@@ -87,16 +87,17 @@ def shared_optimizers(compiles: Iterable[Use], drafts: Mapping[Module, Draft]) -
         draft = drafts[use.site.frame.module]
         for optimizer in use.optimizers:
             earlier = first.setdefault(optimizer, use)
-            if earlier is use and _anew_in_a_loop(use, optimizer[0]):
+            alone = earlier is use or _exclusive(earlier, use)
+            if alone and _anew_in_a_loop(use, optimizer[0]):
                 why = (
                     "its optimizer is created before the loop, and the model inside it: Keras 3 builds it for the "
                     "weights of the first round's model and raises ValueError (Unknown variable) in the second"
                 )
                 yield Shared(use, optimizer[1], why, "make it in the loop")
-            if earlier is use and _each_of_a_loop(use, optimizer[0]):
+            if alone and _each_of_a_loop(use, optimizer[0]):
                 why = "the loop compiles several models with it: Keras 3 builds it for the weights of one of them alone"
                 yield Shared(use, optimizer[1], why, "make it in the loop")
-            if earlier is use or _exclusive(earlier, use):
+            if alone:
                 continue
             before = f"its optimizer is also that of the compile() at {earlier.place(draft.module)}"
             if opaque_sites(earlier.receiver) != opaque_sites(use.receiver):
@@ -114,13 +115,18 @@ def shared_optimizers(compiles: Iterable[Use], drafts: Mapping[Module, Draft]) -
 
 
 def _anew_in_a_loop(use: Use, optimizer: Site) -> bool:
-    """Whether a loop round a compile() makes the model in every round, and not the optimizer."""
-    frame, module = use.site.frame, use.site.frame.module
-    sites = [optimizer, *(model.site for model in use.models if model.site is not None)]
-    units = [next((place.unit for place in site.chain() if place.frame is frame), None) for site in sites]
-    first, *models = [set(module.ancestors(unit)) if unit is not None else set() for unit in units]
-    loops = (node for node in module.ancestors(use.site.unit) if isinstance(node, cst.For | cst.While))
-    return bool(models) and any(loop not in first and all(loop in owners for owners in models) for loop in loops)
+    """Whether a loop round a compile(), or round a call that leads to it, makes the model in every round, and not the
+    optimizer."""
+    built = [model.site for model in use.models if model.site is not None] or opaque_sites(use.receiver)
+    sites = [optimizer, *built]
+    for here in use.site.chain():
+        module = here.frame.module
+        lifted = [site.lifted(here.frame) for site in sites]
+        first, *models = [set(module.ancestors(site.unit)) if site is not None else set() for site in lifted]
+        loops = (node for node in module.ancestors(here.unit) if isinstance(node, cst.For | cst.While))
+        if models and any(loop not in first and all(loop in owners for owners in models) for loop in loops):
+            return True
+    return False
 
 
 def _each_of_a_loop(use: Use, optimizer: Site) -> bool:
