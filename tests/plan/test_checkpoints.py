@@ -49,6 +49,8 @@ def migrated(arguments: str, passed: str = ALL, only: str = "False", parent: str
     [
         ("'best.hdf5'", "'best.h5'", "False"),
         ("'best.hdf5', save_weights_only=True", "'best.weights.h5'", "False"),
+        ("'best.hdf5', save_weights_only=1", "'best.weights.h5'", "False"),
+        ("'best.hdf5', save_weights_only='True'", "'best.weights.h5'", "False"),
         ("'best.h5', 'loss', 0, False, True", "'best.weights.h5'", "False"),
         ("filepath='best.h5'", "'best.weights.h5'", "True"),
     ],

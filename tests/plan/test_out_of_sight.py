@@ -132,6 +132,34 @@ def test_an_optimizer_out_of_sight_is_told_once(
     assert told == missing
 
 
+GIVEN = """\
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.optimizers import Adam
+from keras.utils import multi_gpu_model
+from agents import Agent, prepare
+import numpy as np
+
+model = multi_gpu_model(Sequential([Dense(1, input_shape=(4,))]), gpus=2)
+{lines}
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("agent = Agent(model=model)\nagent.compile(Adam())\nagent.fit(None)", 1),
+        ("prepare(model, Adam())", 1),
+        ("prepare(model)\nprint(model.predict(x))", 0),
+        ("model.compile(Adam(), 'mse')\nprepare(model)", 0),
+        ("prepare(4)", 0),
+        ("print(np.shape(model))", 0),
+    ],
+)
+def test_a_model_that_a_library_is_given_uncompiled_is_told(lines: str, told: int) -> None:
+    assert [finding.code for finding in migrate(GIVEN.format(lines=lines)).findings].count("TFM023") == told
+
+
 @pytest.mark.parametrize("given", ["'adam'", "Adam(1e-3)"])
 def test_nothing_is_told_where_the_caller_is_among_the_files(given: str) -> None:
     builder = BUILDER.format(parameters="optimizer", lines="", optimizer="optimizer")

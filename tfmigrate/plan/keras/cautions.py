@@ -164,15 +164,27 @@ def say_compiled_out_of_sight(owner: Owner, facts: ProgramFacts, drafts: Mapping
             continue
         uses = [use for use in facts.uses if concerns(use, group.models, group.wraps)]
         handed_out = group.owner.function is not None and group.owner.call is None
-        if group.trainings or (handed_out and not any(use.method in INFERENCE for use in uses)):
+        given = next(_given_to_others(group.models, facts), None)
+        if group.trainings or ((handed_out or given) and not any(use.method in INFERENCE for use in uses)):
             place = group.trainings[0] if group.trainings else group.wraps[0]
-            drafts[place.site.frame.module].say(
+            module, call = given if given and not group.trainings else (place.site.frame.module, place.call)
+            drafts[module].say(
                 codes.COMPILED_OUT_OF_SIGHT,
-                place.call,
+                call,
                 "no compile() of this model was found: wherever it is, Keras 3 needs compile() and the "
                 "optimizer inside `with model.distribute_strategy.scope():`",
                 "warn",
             )
+
+
+def _given_to_others(models: Set[ModelObject], facts: ProgramFacts) -> Iterator[tuple[Module, cst.Call]]:
+    """The calls of functions and classes of unknown modules that are given one of these models."""
+    for module, known in facts.modules.items():
+        for call in module.calls:
+            if is_out_of_sight(known.symbols.get(call.func, "")):
+                given = (known.values.get(arg.value) for arg in call.args)
+                if any(not models.isdisjoint(models_of(value)) for value in given if value is not None):
+                    yield module, call
 
 
 def say_optimizers_out_of_sight(owner: Owner, drafts: Mapping[Module, Draft]) -> None:

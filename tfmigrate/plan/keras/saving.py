@@ -12,7 +12,7 @@ import libcst as cst
 from tfmigrate.file_names import MODEL, OLD_ENDINGS, WEIGHTS, example_of
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import Revision, is_false, is_flag, is_true, keywords, passed_as
+from tfmigrate.plan.change.calls import Revision, is_false, is_flag, is_none, is_true, keywords, passed_as
 from tfmigrate.plan.change.paths import Ending, Paths, ending_of, name_shape
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.callbacks import changed_keys, renamed_keys
@@ -282,8 +282,16 @@ def _writers(facts: Facts) -> Iterator[tuple[cst.BaseExpression, str]]:
             yield use.call.args[0].value, WEIGHTS
     for checkpoint in checkpoints(facts):
         only = checkpoint.named.get("save_weights_only")
-        if "filepath" in checkpoint.named and (only is None or is_flag(only)):
-            yield checkpoint.named["filepath"], WEIGHTS if only is not None and is_true(only) else MODEL
+        weights = False if only is None else _truth(only)
+        if "filepath" in checkpoint.named and weights is not None:
+            yield checkpoint.named["filepath"], WEIGHTS if weights else MODEL
+
+
+def _truth(node: cst.BaseExpression) -> bool | None:
+    """Whether a literal counts as true, as 1 and "True" do too; None for anything else."""
+    if isinstance(node, cst.Integer | cst.SimpleString):
+        return bool(node.evaluated_value)
+    return is_true(node) if is_flag(node) or is_none(node) else None
 
 
 def _change(literal: Ending, module: Module, new_ending: str, keys: Mapping[str, str]) -> CallChange:
