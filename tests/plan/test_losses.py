@@ -274,6 +274,13 @@ def test_a_loss_that_is_a_method_is_read_like_any_other(loss: str, becomes: str)
     assert actions(file) == (["rewrite"] if loss != "each" else [])
 
 
+def test_a_method_that_another_one_calls_goes_on_returning_one_number() -> None:
+    whole = "\n    def twice(self, t, p):\n        return 2 * self.error(t, p)\n"
+    file = migrated(METHODS.format(loss="error").rstrip("\n") + "\n" + whole)
+    assert 'compile("sgd", whole_batch(self.error))' in file.after
+    assert "axis=-1" not in file.after
+
+
 @pytest.mark.parametrize(
     ("made", "loss", "action"),
     [

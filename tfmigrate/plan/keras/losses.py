@@ -493,8 +493,15 @@ def _targets(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
 
 
 def _is_called(value: FunctionValue, modules: Mapping[Module, Facts]) -> bool:
-    """Whether the program itself calls a loss, and so may compute with the one number that it returns."""
-    return any(value in known.options(call.func) for known in modules.values() for call in known.module.calls)
+    """Whether the program itself calls a loss, and so may compute with the one number that it returns; a method by its
+    name, of whatever object."""
+    method = value.node.name.value if value.owner is not None and isinstance(value.node, cst.FunctionDef) else None
+    return any(
+        value in known.options(call.func)
+        or (method is not None and isinstance(call.func, cst.Attribute) and call.func.attr.value == method)
+        for known in modules.values()
+        for call in known.module.calls
+    )
 
 
 def returned_by(node: cst.CSTNode) -> Iterator[cst.BaseExpression | None]:
