@@ -252,3 +252,18 @@ def test_another_model_is_compiled_in_the_same_words() -> None:
     ).after
     assert "small.compile('sgd', 'mse')\n" in text
     assert "large.compile('sgd', 'mse')\n" in text
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("if G > 1:\n    plain.save(f)\nelse:\n    model.save(f)\n", 0),
+        ("if G > 1:\n    model.save(f)\nelse:\n    plain.save(f)\n", 1),
+        ("if G > 2:\n    plain.save(f)\nelse:\n    model.save(f)\n", 1),
+        ("model.save(f)\n", 1),
+    ],
+)
+def test_what_the_arm_without_a_wrap_saves_is_no_file_of_the_parallel_model(lines: str, told: int) -> None:
+    made = "plain = Sequential([Dense(1, input_shape=(4,))])\nif G > 1:\n    model = multi_gpu_model(plain, G)\n"
+    made += "else:\n    model = plain\nmodel.compile('sgd', 'mse')\nf = 'a.keras'\n"
+    assert [one.code for one in migrated(made + lines).findings].count("TFM022") == told

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
-from tfmigrate.plan.edits import Arguments, Branch, Edit, Insert, Move, Scope, Signature, Unwrap
+from tfmigrate.plan.edits import Arguments, Branch, Collapse, Edit, Insert, Move, Scope, Signature, Unwrap
 from tfmigrate.walk import children
 
 
@@ -23,6 +23,8 @@ def edited(edits: Sequence[Edit]) -> Iterator[cst.CSTNode]:
             yield from (edit.unit, *([edit.suite] if edit.suite is not None else ()))
         elif isinstance(edit, Branch):
             yield from (edit.unit, edit.body, *([edit.orelse] if edit.orelse is not None else ()))
+        elif isinstance(edit, Collapse):
+            yield from (edit.node, edit.node.body)  # which may take the place of the whole
         elif isinstance(edit, Signature):
             yield edit.function
         else:

@@ -234,6 +234,8 @@ def say_files_of_old_runs(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Modul
     for use in facts.uses:
         if wrap.wrapper_class is not None and _has_own(wrap.wrapper_class, use.method):
             continue  # Its files are the template's already.
+        if _is_on_the_other_side(use, wrap):
+            continue
         if use.method in SAVING | {"load_weights"} and any(
             isinstance(option, Parallel) and option.wrap.call is wrap.call for option in options(use.receiver)
         ):
@@ -244,6 +246,18 @@ def say_files_of_old_runs(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Modul
                 "plain model neither writes nor reads that layout, so files of old runs need converting",
                 "warn",
             )
+
+
+def _is_on_the_other_side(use: Use, wrap: Wrap) -> bool:
+    """Whether a call stands in the arm of a later `if` with the wrap's own test, in which nothing was wrapped."""
+    return any(
+        isinstance(owner, cst.If)
+        and isinstance(guard.node, cst.If)
+        and owner.test.deep_equals(guard.node.test)
+        and (block is owner.body) != (guard.arm == "body")
+        for guard in wrap.guards
+        for owner, block in use.site.frame.module.arms(use.site.unit)
+    )
 
 
 def _has_own(cls: ClassValue, method: str) -> bool:
