@@ -343,6 +343,7 @@ assert shared.get_output_shape_at(1) == (None, 3)
 assert model.input_names == [model.layers[0].name], model.input_names
 parallel = multi_gpu_model(model, gpus=2)
 parallel.compile("sgd", "mse")
+model._make_predict_function()
 parallel.fit(np.ones((8, 4)), np.ones((8, 1)), verbose=0)
 """
 

@@ -32,6 +32,7 @@ GENERATOR_METHODS: dict[str, tuple[str, ...]] = {
 
 def check(context: Context) -> Iterator[CallChange]:
     yield from generator_calls(context.facts, context.tables)
+    yield from renamed_methods(context.facts, context.tables)
     yield from handed_on(context.facts, context.tables)
     yield from renamed_arguments(context.facts, context.tables)
 
@@ -50,6 +51,15 @@ def generator_calls(facts: Facts, tables: Tables) -> Iterator[CallChange]:
         new = tables.methods.get(method)
         if new is not None and method in GENERATOR_METHODS:
             yield _generator_call(call, method, new, tables)
+
+
+def renamed_methods(facts: Facts, tables: Tables) -> Iterator[CallChange]:
+    """Methods of models that take what they took, by another name."""
+    for call, method in dict.fromkeys((use.call, use.method) for use in facts.uses if use.is_of_model):
+        new, code = tables.of_models.get(method, ("", ""))
+        if new and method not in GENERATOR_METHODS and isinstance(call.func, cst.Attribute):
+            message = f"{method}() is {new}() now"
+            yield CallChange(code, call, message, Replace(call.func, (call.func.value, f".{new}")))
 
 
 def _generator_call(call: cst.Call, method: str, new: str, tables: Tables) -> CallChange:

@@ -61,6 +61,12 @@ class Tables:
         )
 
     @cached_property
+    def of_models(self) -> dict[str, tuple[str, str]]:
+        """Method of a model -> what it is called now, and the rule that says so."""
+        rows = ((row, code) for row, code in self.codes.items() if isinstance(row, Rename) and row.kind == "method")
+        return {row.old: (row.new, code) for row, code in rows}
+
+    @cached_property
     def of_optimizers(self) -> dict[str, str]:
         """What every optimizer's arguments are called now."""
         return {row.old: row.new for row in self.arguments if row.of == "keras.optimizers" and row.new}

@@ -9,6 +9,8 @@ from .flavours import standing_for
 def restore_attributes(tf, flavour):
     restore_listed_weights(flavour)
     restore_dimensions(tf, flavour)
+    for name in ("train", "test", "predict"):
+        setattr(flavour.root.Model, "_make_%s_function" % name, calling("make_%s_function" % name))
     if flavour.is_keras3:
         restore_set_outputs(importlib.import_module("keras.src.models.functional").Functional)
         restore_slashes(flavour.root.Operation, flavour.root.Model)
@@ -16,6 +18,11 @@ def restore_attributes(tf, flavour):
         flavour.root.Model.input_names = Computed(input_names)
     else:
         follow_set_outputs(importlib.import_module("tf_keras.src.engine.functional").Functional)
+
+
+def calling(name):
+    """A method that is called by another name now."""
+    return lambda self, *args, **kwargs: getattr(self, name)(*args, **kwargs)
 
 
 def restore_set_outputs(functional):
