@@ -116,10 +116,9 @@ def checkpoint_files(context: Context) -> Iterator[CallChange]:
                 yield _change(literal, module, renamed[literal.text], keys)
         if saved.module is module and saved.path not in seen and not _ends_well(saved, renamed):
             seen.add(saved.path)
-            message = (
-                f"Keras 3 writes {_kind(saved.ending)} only to files that end in {_ENDINGS[saved.ending]}: make sure "
-                "that this path does"
-            )
+            ends = sorted(repr(literal.text) for literal in saved.literals)
+            told = f"this path ends in {' or '.join(ends)}" if ends else "make sure that this path does"
+            message = f"Keras 3 writes {_kind(saved.ending)} only to files that end in {_ENDINGS[saved.ending]}: {told}"
             yield CallChange(codes.WEIGHT_FILES, saved.path, message, action="warn")
     for other in files.paths.facts.values():
         for call in other.module.calls:
