@@ -1655,6 +1655,33 @@ def test_a_template_compiled_behind_an_arm_that_goes_on_still_wins() -> None:
     assert codes(file, "refuse")[0] == "TFM105"
 
 
+@pytest.mark.parametrize(
+    ("between", "status"),
+    [
+        ("", "migrated"),
+        ("parallel.fit(batches)", "refused"),
+        ("loss = 'mae'", "refused"),
+        ("model.layers[0].trainable = False", "refused"),
+    ],
+)
+def test_a_template_that_is_compiled_the_same_wins_nothing(between: str, status: str) -> None:
+    file = one(f"""
+        from keras.layers import Dense
+        from keras.models import Sequential
+        from keras.utils import multi_gpu_model
+
+        loss = "mse"
+        model = Sequential([Dense(1, input_shape=(4,))])
+        parallel = multi_gpu_model(model, 2)
+        parallel.compile("sgd", loss)
+        {between}
+        model.compile("sgd", loss)
+        parallel.fit(batches)
+    """)
+    assert file.status == status
+    assert file.after.count(".compile(") == (1 if status == "migrated" else 2)
+
+
 @pytest.mark.parametrize("parallel", ["multi_gpu_model(self.net(), 2)", "multi_gpu_model((self.net()), gpus=2)"])
 def test_a_template_that_is_built_in_the_call_is_built_still_where_its_name_is_the_builders(parallel: str) -> None:
     file = one(f"""

@@ -16,15 +16,17 @@ from tfmigrate.understand.values import ModelObject, Parallel, options
 from tfmigrate.walk import nodes_in, walk
 
 
-def compiled_apart(groups: Iterable[Group]) -> Refusal | None:
-    """The template compiled after the parallel model, which then trains: as one object the wrong one wins."""
+def compiled_apart(groups: Iterable[Group], drafts: Mapping[Module, Draft]) -> Refusal | None:
+    """The template compiled otherwise after the parallel model, which then trains: as one object the wrong one wins."""
     for group, wrap in [(each, wrap) for each in groups for wrap in each.wraps]:
         parallel = [use for use in group.compiles if _is_parallel(use, wrap)]
         trained = [use for use in group.trainings if _is_parallel(use, wrap)]
         for use in group.compiles:
             if not _is_template(use, wrap):
                 continue
-            earlier = any(_follows(use, other) for other in parallel)
+            draft = drafts[use.site.frame.module]
+            before = (other for other in parallel if _follows(use, other))
+            earlier = any(not _says_the_same(other, use, group, draft) for other in before)
             recompiled = [other for other in parallel if _follows(other, use)]
             later = [t for t in trained if _follows(t, use) and not any(_follows(t, r) for r in recompiled)]
             if earlier and later:
@@ -61,11 +63,20 @@ def _is_surely_of(use: Use, wrap: Wrap) -> bool:
 
 
 def _is_repeated(first: Use, second: Use, group: Group, draft: Draft) -> bool:
-    """Whether the second of two calls always comes after the first, with nothing between them that makes it matter."""
+    """Whether the second of two calls always comes after the first, and says the same."""
+    ancestors = draft.module.ancestors
+    return (
+        first.site.frame.module is draft.module
+        and _follows(second, first)
+        and {*ancestors(first.site.unit)} <= {*ancestors(second.site.unit)}
+        and _says_the_same(first, second, group, draft)
+    )
+
+
+def _says_the_same(first: Use, second: Use, group: Group, draft: Draft) -> bool:
+    """Whether the second of two calls gives what the first one gave, and nothing between them makes it matter."""
     module, before, after = draft.module, first.site.unit, second.site.unit
     if first.site.frame.function is not second.site.frame.function or first.site.frame.module is not module:
-        return False
-    if not _follows(second, first) or not {*module.ancestors(before)} <= {*module.ancestors(after)}:
         return False
     if [_normal(arg, module) for arg in first.call.args] != [_normal(arg, module) for arg in second.call.args]:
         return False

@@ -105,7 +105,7 @@ def placements_of(
             continue
         near, far = _covered(owner)
         runs = _runs(owner, near, remains.get(owner.module))
-        problem = compiled_apart(owner.groups) or trained_by_hand(owner, drafts)
+        problem = compiled_apart(owner.groups, drafts) or trained_by_hand(owner, drafts)
         if problem is None and not runs:
             problem = Refusal(codes.MADE_ELSEWHERE, "no statement was found that builds the model")
         if problem is None:
@@ -167,7 +167,7 @@ def _in_methods(
     facts: ProgramFacts,
 ) -> Placement | Refusal:
     """Of a strategy that an object keeps: made in its `__init__`, the owner, for all methods."""
-    problem = compiled_apart(owner.groups) or trained_by_hand(owner, drafts)
+    problem = compiled_apart(owner.groups, drafts) or trained_by_hand(owner, drafts)
     methods: dict[Method, frozenset[Unit]] = {}
     far: dict[Site, cst.BaseExpression] = {}
     for group in owner.groups:
