@@ -1655,6 +1655,40 @@ def test_a_template_compiled_behind_an_arm_that_goes_on_still_wins() -> None:
     assert codes(file, "refuse")[0] == "TFM105"
 
 
+def test_an_attribute_that_two_methods_set_is_migrated_in_both_or_in_none() -> None:
+    net = """
+        from config import GPUS
+        from keras.layers import Dense
+        from keras.models import Sequential, model_from_json
+        from keras.utils import multi_gpu_model
+
+
+        class Net:
+            def design(self, parallel=True):
+                self.model = Sequential([Dense(1, input_shape=(4,))])
+                if parallel is True:
+                    self.parallel = multi_gpu_model(self.model, gpus=GPUS)
+
+            def load(self, path):
+                try:
+                    self.model = model_from_json(open(path).read())
+                except Exception:
+                    self.design(parallel=False)
+                self.parallel = multi_gpu_model(self.model, gpus=GPUS)
+
+            def train(self, x, y):
+                self.parallel.compile("sgd", "mse")
+                self.parallel.fit(x, y, batch_size=16)
+    """
+    driver = "from net import Net\n\nnet = Net()\nnet.design()\nnet.train(x, y)\n"
+    file = migrated({"net.py": net, "config.py": "GPUS = 2\n", "train.py": driver})["net.py"]
+    assert file.status == "refused"
+    assert file.after.count("multi_gpu_model(self.model") == 2
+    assert "strategy" not in file.after
+    (message,) = [finding.message for finding in file.findings if finding.code == "TFM101"]
+    assert message == "`self.parallel` is set at line 18 too, which is not migrated"
+
+
 @pytest.mark.parametrize(
     ("between", "status"),
     [

@@ -51,7 +51,7 @@ from tfmigrate.plan.strategy.unwrap import say_unsure_templates, unwrapped
 from tfmigrate.rules import Rule
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
-from tfmigrate.understand.program import Module, Unit, is_docstring, only_statement
+from tfmigrate.understand.program import Module, Unit, dotted, is_docstring, only_statement
 from tfmigrate.understand.values import ClassValue, Frame, ModelObject
 
 _OF_STRATEGIES = ("tensorflow.distribute", "tensorflow.contrib.distribute")
@@ -118,6 +118,7 @@ def _settled(
             callers.pop(wrap, None)
             followed.extend([] if wrap in followed else [wrap])
         refused.update(_kept_by_their_class(facts, refused))
+        refused.update(_kept_by_their_object(facts, refused))
         left = (wrap for wrap in followed if wrap.call not in refused)
         owners, ownerless = owners_of(left, facts, drafts, callers, inside, keeping, copying)
         refused.update((call, late[call] if call in copying else why) for call, why in ownerless.items())
@@ -159,6 +160,36 @@ def _kept_by_their_class(facts: ProgramFacts, refused: Mapping[cst.Call, Refusal
             )
             refusals[wrap.call] = Refusal(codes.NOT_FOLLOWED, message)
     return refusals
+
+
+def _kept_by_their_object(facts: ProgramFacts, refused: Mapping[cst.Call, Refusal]) -> dict[cst.Call, Refusal]:
+    """The calls whose parallel model is kept on an object, where another call that sets the same attribute is refused:
+    what reads it cannot be written for both."""
+    places: dict[tuple[cst.CSTNode, str], list[Wrap]] = {}
+    for wrap in facts.wraps:
+        place = _kept_at(wrap)
+        if place is not None:
+            places.setdefault(place, []).append(wrap)
+    refusals: dict[cst.Call, Refusal] = {}
+    for (_, attribute), wraps in places.items():
+        other = next((wrap for wrap in wraps if wrap.call in refused), None)
+        for wrap in wraps if other is not None else ():
+            if other is not None and wrap.call not in refused:
+                where = other.site.frame.module.place(other.call, wrap.site.frame.module)
+                message = f"`{attribute}` is set at {where} too, which is not migrated"
+                refusals[wrap.call] = Refusal(codes.NOT_FOLLOWED, message)
+    return refusals
+
+
+def _kept_at(wrap: Wrap) -> tuple[cst.CSTNode, str] | None:
+    """The class and the attribute of `self.parallel = multi_gpu_model(...)`."""
+    statement = only_statement(wrap.site.unit)
+    if not isinstance(statement, cst.Assign) or statement.value is not wrap.call:
+        return None
+    owners = wrap.site.frame.module.ancestors(wrap.site.unit)
+    cls = next((owner for owner in owners if isinstance(owner, cst.ClassDef)), None)
+    name = next((dotted(one.target) for one in statement.targets if isinstance(one.target, cst.Attribute)), None)
+    return (cls, name) if cls is not None and name else None
 
 
 def _copied_instead(
