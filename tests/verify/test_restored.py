@@ -313,17 +313,6 @@ assert [pair for pair in found if pair[0] == "seen"] == [("seen", epoch) for epo
 """
 
 
-@pytest.mark.runs_tensorflow
-def test_callbacks_take_and_keep_what_old_ones_did(
-    tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch
-) -> None:
-    (tmp_path / "old.py").write_text(WATCHING)
-    world = World("old", "genuine", runtime_for("genuine keras"), tmp_path, "old.py", replicas=2)
-    for one in (world, of_today(world, 3, runtime_for), of_today(world, 2, runtime_for)):
-        run = experiment.run(one, Limits(seconds=200), tmp_path / f"{one.kind} {one.legacy_keras}", launch=launch)
-        assert run.ok, run.message
-
-
 CALLED = """
 from keras.layers import Add, Dense, Input
 from keras.models import Model
@@ -349,11 +338,16 @@ parallel.fit(np.ones((8, 4)), np.ones((8, 1)), verbose=0)
 
 
 @pytest.mark.runs_tensorflow
-def test_layers_know_their_calls(tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch) -> None:
-    (tmp_path / "old.py").write_text(CALLED)
+@pytest.mark.parametrize(
+    ("script", "kerases"), [(WATCHING, (3, 2)), (CALLED, (3,))], ids=["callbacks", "calls of layers"]
+)
+def test_what_a_script_asserts_of_old_keras_holds(
+    script: str, kerases: tuple[int, ...], tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch
+) -> None:
+    (tmp_path / "old.py").write_text(script)
     world = World("old", "genuine", runtime_for("genuine keras"), tmp_path, "old.py", replicas=2)
-    for one in (world, of_today(world, 3, runtime_for)):
-        run = experiment.run(one, Limits(seconds=200), tmp_path / one.kind, launch=launch)
+    for one in (world, *(of_today(world, keras, runtime_for) for keras in kerases)):
+        run = experiment.run(one, Limits(seconds=200), tmp_path / f"{one.kind} {one.legacy_keras}", launch=launch)
         assert run.ok, run.message
 
 

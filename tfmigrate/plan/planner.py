@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
+from typing import TypeVar
 
 import libcst as cst
 
@@ -54,6 +55,7 @@ from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
 from tfmigrate.understand.program import Module, Unit, dotted, is_docstring, only_statement
 from tfmigrate.understand.values import ClassValue, Frame, ModelObject
 
+_Shared = TypeVar("_Shared")
 _OF_STRATEGIES = ("tensorflow.distribute", "tensorflow.contrib.distribute")
 
 
@@ -144,41 +146,43 @@ def _settled(
 
 def _kept_by_their_class(facts: ProgramFacts, refused: Mapping[cst.Call, Refusal]) -> dict[cst.Call, Refusal]:
     """The calls of a class that wraps the wrap, where another call of it is refused: all of them go, or none."""
-    staying = {
-        wrap.wrapper_class: wrap
-        for wrap in reversed(facts.wraps)
-        if wrap.wrapper_class is not None and wrap.call in refused
-    }
-    refusals: dict[cst.Call, Refusal] = {}
-    for wrap in facts.wraps:
-        if wrap.wrapper_class in staying and wrap.call not in refused:
-            other = staying[wrap.wrapper_class]
-            place = other.site.frame.module.place(other.call)
-            message = (
-                f"the class {wrap.wrapper_class.node.name.value} wraps the model, and stays for its use at {place}, "
-                "which is not migrated"
-            )
-            refusals[wrap.call] = Refusal(codes.NOT_FOLLOWED, message)
-    return refusals
+
+    def why(cls: ClassValue, other: Wrap, _: Wrap) -> str:
+        place = other.site.frame.module.place(other.call)
+        return (
+            f"the class {cls.node.name.value} wraps the model, and stays for its use at {place}, which is not migrated"
+        )
+
+    return _staying_with_another(facts, refused, lambda wrap: wrap.wrapper_class, why)
 
 
 def _kept_by_their_object(facts: ProgramFacts, refused: Mapping[cst.Call, Refusal]) -> dict[cst.Call, Refusal]:
     """The calls whose parallel model is kept on an object, where another call that sets the same attribute is refused:
     what reads it cannot be written for both."""
-    places: dict[tuple[cst.CSTNode, str], list[Wrap]] = {}
-    for wrap in facts.wraps:
-        place = _kept_at(wrap)
-        if place is not None:
-            places.setdefault(place, []).append(wrap)
-    refusals: dict[cst.Call, Refusal] = {}
-    for (_, attribute), wraps in places.items():
-        other = next((wrap for wrap in wraps if wrap.call in refused), None)
-        for wrap in wraps if other is not None else ():
-            if other is not None and wrap.call not in refused:
-                where = other.site.frame.module.place(other.call, wrap.site.frame.module)
-                message = f"`{attribute}` is set at {where} too, which is not migrated"
-                refusals[wrap.call] = Refusal(codes.NOT_FOLLOWED, message)
-    return refusals
+
+    def why(kept_at: tuple[cst.CSTNode, str], other: Wrap, wrap: Wrap) -> str:
+        place = other.site.frame.module.place(other.call, wrap.site.frame.module)
+        return f"`{kept_at[1]}` is set at {place} too, which is not migrated"
+
+    return _staying_with_another(facts, refused, _kept_at, why)
+
+
+def _staying_with_another(
+    facts: ProgramFacts,
+    refused: Mapping[cst.Call, Refusal],
+    shared: Callable[[Wrap], _Shared | None],
+    why: Callable[[_Shared, Wrap, Wrap], str],
+) -> dict[cst.Call, Refusal]:
+    """The calls that stay because one with which they share something is refused. `why`: what is told of it, by what
+    they share, the refused wrap and the one that stays with it."""
+    staying = {
+        key: wrap for wrap in reversed(facts.wraps) if wrap.call in refused and (key := shared(wrap)) is not None
+    }
+    return {
+        wrap.call: Refusal(codes.NOT_FOLLOWED, why(key, staying[key], wrap))
+        for wrap in facts.wraps
+        if wrap.call not in refused and (key := shared(wrap)) is not None and key in staying
+    }
 
 
 def _kept_at(wrap: Wrap) -> tuple[cst.CSTNode, str] | None:

@@ -13,6 +13,8 @@ from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 
+_SEQUENTIAL = "keras.models.Sequential"
+
 
 def check(context: Context) -> Iterator[CallChange]:
     """The length becomes the shape of its input, which builds the model on Keras 2 and 3."""
@@ -37,13 +39,10 @@ def check(context: Context) -> Iterator[CallChange]:
 def _added(facts: Facts) -> Iterator[cst.Call]:
     """The calls that make the first layer of a list for Sequential, or a layer that `add()` is given."""
     for call in facts.module.calls:
-        first = call.args[0].value if len(call.args) >= 1 else None
+        first = call.args[0].value if call.args else None
         if isinstance(first, cst.Call) and isinstance(call.func, cst.Attribute) and call.func.attr.value == "add":
             yield first
         elif isinstance(first, cst.List) and names.canonical(facts.symbols.get(call.func, "")) == _SEQUENTIAL:
             begins = first.elements[0].value if first.elements else None
             if isinstance(begins, cst.Call):
                 yield begins
-
-
-_SEQUENTIAL = "keras.models.Sequential"

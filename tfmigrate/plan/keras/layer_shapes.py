@@ -119,7 +119,7 @@ def _each_of_layers(facts: Facts) -> set[cst.CSTNode]:
 
 def _variable(target: cst.BaseExpression, listed: cst.BaseExpression) -> str | None:
     while isinstance(listed, cst.Call) and dotted(listed.func) in _LISTING and len(listed.args) == 1:
-        if isinstance(listed.func, cst.Name) and listed.func.value == "enumerate":
+        if dotted(listed.func) == "enumerate":
             if not isinstance(target, cst.Tuple) or len(target.elements) != 2:
                 return None
             target = target.elements[1].value

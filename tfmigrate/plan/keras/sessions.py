@@ -434,7 +434,7 @@ class _Reading:
         return named_items(node)
 
     def _assignment(self, mention: Occurrence, owner: str = "") -> None:
-        """`config.gpu_options.allow_growth = True`; `owner`: what stands before, where it is set on a part."""
+        """`config.gpu_options.allow_growth = True`; `owner`: how the setting's name starts, where a part has a name."""
         for small in mention.unit.body if isinstance(mention.unit, cst.SimpleStatementLine) else ():
             if isinstance(small, cst.Assign) and len(small.targets) == 1:
                 key = dotted(small.targets[0].target).partition(".")[2]

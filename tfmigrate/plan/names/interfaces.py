@@ -48,8 +48,8 @@ def check_last(context: Context, others: Sequence[CallChange]) -> Iterator[CallC
 def generator_calls(facts: Facts, tables: Tables) -> Iterator[CallChange]:
     """`fit_generator(gen, ...)` is `fit(gen, ...)`; the arguments of its worker threads are gone in Keras 3."""
     for call, method in dict.fromkeys((use.call, use.method) for use in facts.uses):
-        new = tables.methods.get(method)
-        if new is not None and method in GENERATOR_METHODS:
+        new, _ = tables.of_models.get(method, ("", ""))
+        if new and method in GENERATOR_METHODS:
             yield _generator_call(call, method, new, tables)
 
 
@@ -91,7 +91,7 @@ def handed_on(facts: Facts, tables: Tables) -> Iterator[CallChange]:
             gone = {rename.old for rename in tables.arguments if rename.of == method and not rename.new}
             passed = {keyword for keyword, _ in use.arguments if keyword is not None} - keywords(use.call).keys()
             gone_at.setdefault(use.call, set()).update(gone & passed)
-        if use.method in GENERATOR_METHODS and use.method in tables.methods and _all_but_the_data(use.call):
+        if use.method in GENERATOR_METHODS and use.method in tables.of_models and _all_but_the_data(use.call):
             renamed.append(use.call)
     for call, dropped in gone_at.items():
         if dropped:

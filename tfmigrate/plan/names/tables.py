@@ -18,7 +18,6 @@ class Tables:
     """The tables of all selected rules, by what they are asked for."""
 
     moves: Moves
-    methods: dict[str, str]
     arguments: tuple[Rename, ...]
     """Of every class and function but optimizers', whose values matter too."""
     gone: dict[str, str]
@@ -46,7 +45,6 @@ class Tables:
         rule_of = {rename.old: rule.code for rule in movers for rename in rule.renames if rename.kind in MOVED}
         return cls(
             moves=Moves(moved, rule_of),
-            methods={rename.old: rename.new for rename in renames if rename.kind == "method"},
             arguments=tuple(rename for rename in renames if rename.kind == "argument"),
             gone={rename.old: rename.new for rename in renames if rename.kind == "gone"},
             gone_python={rename.old: rename.new for rename in renames if rename.kind == "gone python name"},

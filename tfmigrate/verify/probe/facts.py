@@ -153,12 +153,10 @@ def adding(original):
 
 def frozen_penalty(model):
     """What a model's regularizers make of its frozen weights, which Keras 3 leaves out of the loss: a constant."""
-    trained = set(map(id, getattr(model, "trainable_weights", ())))
-    return sum(
-        float(weight.regularizer(weight))
-        for weight in getattr(model, "weights", ())
-        if getattr(weight, "regularizer", None) is not None and id(weight) not in trained
-    )
+    weights_ = getattr(model, "weights", ())
+    penalised = [weight for weight in weights_ if getattr(weight, "regularizer", None) is not None]
+    trained = set(map(id, model.trainable_weights)) if penalised else set()
+    return sum(float(weight.regularizer(weight)) for weight in penalised if id(weight) not in trained)
 
 
 def owners(flavour, name):
