@@ -99,7 +99,7 @@ def prepare(config, recorder):
     else:
         seeded.install(tf, kerases, config["seed"])
     towers.install(tf, kerases)
-    pipelines.install(tf)
+    pipelines.install(tf, machine)
     for flavour in kerases:
         calls.install(flavour, recorder)
     if estimated:
