@@ -85,7 +85,7 @@ def run(world, folder, script, replicas):
         file.write(script)
     config = {
         "script": path, "args": [], "cwd": folder, "output": os.path.join(folder, "trace"), "world": world,
-        "replicas": replicas, "workers": 1, "aligned": True, "seed": 20200401, "unconfined": [],
+        "replicas": replicas, "threads": 1, "workers": 1, "aligned": True, "seed": 20200401, "unconfined": [],
         "initial_weights": "settled",
     }  # fmt: skip
     sys.path.insert(0, PROBE)
