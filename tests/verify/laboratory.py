@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tfmigrate.verify.judge import controls
+from tfmigrate.verify.judge.controls import Mutant
 from tfmigrate.verify.judge.plan import VerifyOptions
 from tfmigrate.verify.judge.report import Report
 from tfmigrate.verify.judge.verdict import verify
@@ -98,6 +102,19 @@ def cut(trace: Trace, budget: int | None) -> Trace:
     )
 
 
+making = controls.mutants
+
+
+@functools.cache
+def made_once(program: tuple[tuple[str, str | bytes], ...], *others: Any) -> tuple[Mutant, ...]:
+    return tuple(making(dict(program), *others))
+
+
+def mutants(program: Mapping[str, str | bytes], *others: Any) -> tuple[Mutant, ...]:
+    """As `controls.mutants`; nearly all tests have the two scripts above."""
+    return made_once(tuple(program.items()), *others)
+
+
 class Laboratory:
     """Runs worlds as `behaviour` says: a Training, or the error the script dies of."""
 
@@ -109,6 +126,7 @@ class Laboratory:
         self.count = itertools.count()
         self.seconds = 1.0
         """What each run takes, as it says."""
+        monkeypatch.setattr(controls, "mutants", mutants)
         monkeypatch.setattr(runtimes, "discover", lambda: self.runtimes)
         self.old, self.new = tmp_path / "old.py", tmp_path / "new.py"
         self.old.write_text(OLD_SCRIPT)

@@ -6,6 +6,8 @@ split and a mean of means), so what `compare` and `cause` see here is what the m
 
 from __future__ import annotations
 
+import functools
+import io
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -100,14 +102,38 @@ class Training:
     """The line of new.py that compiles the model; the next but one trains it."""
 
 
-def train(folder: Path, how: Training) -> Trace:
-    """Trains, writes the snapshots into `folder` and returns the trace."""
-    folder.mkdir(parents=True, exist_ok=True)
-    random = np.random.RandomState(how.data_seed)
+@functools.cache
+def data(seed: int, shifted: float) -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.RandomState(seed)
     truth = random.randn(FEATURES, CLASSES)
     x = random.randn(2048, FEATURES).astype("float32")
     y = np.argmax(x @ truth + 0.3 * random.randn(len(x), CLASSES), axis=1)
-    x *= np.float32(1 + how.shifted)
+    return x * np.float32(1 + shifted), y
+
+
+@dataclass(frozen=True)
+class Content:
+    """What is recorded of a batch."""
+
+    fingerprint: str | None
+    sketch: tuple[tuple[float, ...], ...]
+    file: bytes
+
+
+@functools.cache
+def content(seed: int, shifted: float, first: int, last: int) -> Content:
+    """Of these rows of the data."""
+    x, y = data(seed, shifted)
+    leaves = [[x[first:last]], [y[first:last]]]
+    file = io.BytesIO()
+    np.savez(file, **{str(i): part for i, part in enumerate(values_of(leaves))})
+    return Content(fingerprint_of(leaves), tuple(map(tuple, sketch_of(leaves))), file.getvalue())
+
+
+def train(folder: Path, how: Training) -> Trace:
+    """Trains, writes the snapshots into `folder` and returns the trace."""
+    folder.mkdir(parents=True, exist_ok=True)
+    x, y = data(how.data_seed, how.shifted)
     if how.fixed_seed is not None:
         how = replace(how, initial_seed=how.fixed_seed, noise_seed=how.fixed_seed)
     start = np.random.RandomState(how.initial_seed)
@@ -164,8 +190,8 @@ def train(folder: Path, how: Training) -> Trace:
             last = min(first + how.batch_size, how.samples)
             loss, gradient = batch_step(first, last)
             weights = [w - rate * how.step_scale * g for w, g in zip(weights, gradient)]
+            seen = x[first:last].mean(axis=0), x[first:last].var(axis=0) / 4
             for _ in range(how.replicas + 1 if how.world == "parallel" else 1):
-                seen = x[first:last].mean(axis=0), x[first:last].var(axis=0) / 4
                 if how.world == "parallel" and how.keras < "2.3":
                     uncorrected = [how.momentum * m + (1 - how.momentum) * s for m, s in zip(uncorrected, seen)]
                     updates += 1
@@ -175,11 +201,11 @@ def train(folder: Path, how: Training) -> Trace:
             if how.moving_averages and not losses and not epoch:
                 snapshots.append(save("after_first_update"))
             losses.append((loss, last - first))
-            leaves = [[x[first:last]], [y[first:last]]]
-            step = Step(how.model, epoch, index, loss, last - first, fingerprint_of(leaves), rate, how.shares_evenly)
+            batch = content(how.data_seed, how.shifted, first, last)
+            step = Step(how.model, epoch, index, loss, last - first, batch.fingerprint, rate, how.shares_evenly)
             file = f"batch-{how.model}-{epoch}-{index}.npz"
-            np.savez(folder / file, **{str(i): part for i, part in enumerate(values_of(leaves))})
-            steps.append(replace(step, sketch=tuple(map(tuple, sketch_of(leaves))), values=file))
+            (folder / file).write_bytes(batch.file)
+            steps.append(replace(step, sketch=batch.sketch, values=file))
         mean = sum(loss * n for loss, n in losses) / sum(n for _, n in losses)
         validated = loss_and_gradient(slice(how.samples, how.samples + how.validation_samples))[0] + how.penalty
         if how.moving_averages:

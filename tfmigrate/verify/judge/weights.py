@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +17,9 @@ Array = npt.NDArray[np.float64]
 ZERO_GRADIENT = 1e-5
 """A tensor whose first update is this small beside the largest one has no gradient but rounding (a bias before batch
 norm); Adam turns that rounding into full steps of random sign, which no loss can see."""
+
+SMALL = 4 * 2**20
+"""Bytes of a file of weights that is kept in memory."""
 
 SCALE_BAND = 1e-2
 """How far, relative to its length, a gradient may point aside and still be called a multiple of another."""
@@ -38,12 +43,26 @@ def snapshot(trace: Trace, model: int, moment: Moment) -> list[Array] | None:
     snapshots = [w for w in trace.weights if w.model == model and w.moment == moment]
     if not snapshots:
         return None
-    chosen = snapshots[-1] if moment == "final" else snapshots[0]
+    path = trace.folder / (snapshots[-1] if moment == "final" else snapshots[0]).file
     try:
-        with np.load(trace.folder / chosen.file) as archive:
-            return [np.asarray(archive[str(i)], dtype=np.float64) for i in range(len(archive.files))]
+        stat = path.stat()
+        read = _read_once if stat.st_size < SMALL else _read
+        return list(read(path, stat.st_mtime_ns))
     except (OSError, ValueError, KeyError):
         return None
+
+
+def _read(path: Path, written: int) -> tuple[Array, ...]:
+    """`written`: when, in nanoseconds; a file that is written again is read again."""
+    with np.load(path) as archive:
+        arrays = tuple(np.asarray(archive[str(i)], dtype=np.float64) for i in range(len(archive.files)))
+    for array in arrays:
+        array.flags.writeable = False
+    return arrays
+
+
+_read_once = functools.lru_cache(maxsize=64)(_read)
+"""The contract and the causes ask for each snapshot of a pair some twenty times."""
 
 
 def shapes_agree(old: list[Array], new: list[Array]) -> bool:
