@@ -24,11 +24,14 @@ _LAYOUT = frozenset(
 @cache
 def _parts(kind: type[cst.CSTNode], layout: bool) -> Callable[[cst.CSTNode], tuple[Any, ...]]:
     """What reads the attributes of a node of this class, its parts among them, in one step."""
-    names = [field.name for field in fields(kind) if field.name != "metadata"]
+    names = [field.name for field in fields(kind) if field.name != "metadata" and field.type is not str]
     names = [n for n in names if layout or (n not in _LAYOUT and not n.startswith("whitespace"))]
     if len(names) > 1:
         return attrgetter(*names)
-    return lambda node: tuple(getattr(node, name) for name in names)
+    if names:
+        only = attrgetter(*names)
+        return lambda node: (only(node),)
+    return lambda node: ()
 
 
 def children(node: cst.CSTNode) -> list[cst.CSTNode]:
