@@ -1,0 +1,78 @@
+"""`tf.set_random_seed(7)`, which today's Keras does not draw its weights and dropout by."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.edits import Insert, Rank
+from tfmigrate.plan.names.context import Context, Migration
+from tfmigrate.understand.program import import_statements, imports_of, only_statement, packages_of
+from tfmigrate.understand.purity import is_pure
+
+_OF_TENSORFLOW = frozenset(
+    {
+        "tensorflow.set_random_seed", "tensorflow.random.set_random_seed", "tensorflow.random.set_seed",
+        "tensorflow.compat.v1.set_random_seed", "tensorflow.compat.v1.random.set_random_seed",
+        "tensorflow.compat.v2.random.set_seed",
+    }
+)  # fmt: skip
+_OF_PYTHON = ("random.seed", "keras.utils.set_random_seed")
+_ABOVE = frozenset(name for name in sys.stdlib_module_names if name < "random")
+
+
+def check(context: Context) -> Iterator[CallChange]:
+    """Python's generator gets the same seed a line above, unless something in the program seeds it."""
+    facts, bound = context.facts, _name_of_random(context)
+    calls = [call for call in facts.module.calls if facts.symbols.get(call.func, "") in _OF_TENSORFLOW]
+    if not calls or context.migration.once(_seeds_python):
+        return
+    imports = () if bound else _import_of_random(context)
+    units = {only_statement(unit): unit for unit in facts.module.places}
+    for call in calls:
+        unit = next(
+            (unit for small, unit in units.items() if isinstance(small, cst.Expr) and small.value is call), None
+        )
+        if unit is None or imports is None or len(call.args) != 1 or not is_pure(call.args[0].value):
+            advice = "seed that too, with random.seed()"
+            yield CallChange(codes.SEEDS, call, f"{_STORY}: {advice}", action="warn")
+            continue
+        seeding = (f"{bound or 'random'}.seed(", call.args[0].value, ")")
+        line = Insert(unit, seeding, (unit,), rank=Rank.RULE)
+        yield CallChange(codes.SEEDS, call, f"{_STORY}, which gets the same seed", line, more=imports)
+        imports = ()
+
+
+_STORY = "today's Keras draws the seeds of its initial weights and dropout from Python's `random`"
+
+
+def _seeds_python(migration: Migration) -> bool:
+    named = (
+        facts.symbols.get(call.func, "") for facts in migration.facts.modules.values() for call in facts.module.calls
+    )
+    return any(name.endswith(_OF_PYTHON) and not name.startswith("numpy.") for name in named)
+
+
+def _name_of_random(context: Context) -> str | None:
+    """What the module calls Python's `random`."""
+    for statement, unit in import_statements(context.facts.module):
+        if isinstance(statement, cst.Import) and context.facts.module.places[unit].owner is None:
+            for _, bound, full in imports_of(statement):
+                if full == "random":
+                    return bound
+    return None
+
+
+def _import_of_random(context: Context) -> tuple[Insert, ...] | None:
+    """Below those of the standard library that come before it; None where the name is taken."""
+    module, scopes = context.facts.module, context.scopes
+    if any("random" in lexical.bound for lexical in (scopes.module, *scopes.by_node.values())):
+        return None
+    for statement, unit in import_statements(module):
+        if module.places[unit].owner is None and packages_of(statement).isdisjoint(_ABOVE):
+            return (Insert(unit, "import random", rank=Rank.IMPORT),)
+    return None
