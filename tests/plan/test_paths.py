@@ -57,6 +57,20 @@ def test_a_name_is_changed_where_it_is_written_out(body: str, written: str) -> N
 
 
 @pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("model.save_weights('a.h5')\nmodel.load_weights('a.h5')\n", True),
+        ("name = 'a.h5'\nif os.path.exists(name):\n    model.load_weights(name)\nmodel.save_weights(name)\n", True),
+        ("model.save_weights('a.h5')\nif os.path.exists('a.h5'):\n    print('done')\n", False),
+        ("model.save_weights('a.h5')\nmodel.load_weights('b.h5')\n", False),
+    ],
+)
+def test_files_of_earlier_runs_are_mentioned_where_they_may_be_read(body: str, told: bool) -> None:
+    findings = [finding for finding in migrate(HEAD + body).findings if finding.code == "TFM205"]
+    assert {"earlier run" in finding.message for finding in findings} == {told}
+
+
+@pytest.mark.parametrize(
     "body",
     [
         "model.save_weights(sys.argv[1])\n",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from fnmatch import fnmatch
 
@@ -63,6 +63,8 @@ class Files:
     A whole model in `.h5` keeps its name, which Keras 3 takes, unless the program loads it again: then it may be
     trained further, which Keras 3 cannot do with the optimizer of an HDF5 file.
     """
+    read: Set[str]
+    """The names that the program loads weights or models from."""
 
 
 def files_of(migration: Migration) -> Files:
@@ -73,19 +75,23 @@ def files_of(migration: Migration) -> Files:
     )
     written: list[Written] = []
     loaded: set[str] = set()
+    read: set[str] = set()
     for module, draft in drafts.items():
         for path, ending in _writers(draft.facts):
             written.append(Written(path, module, ending, *paths.endings(path, module)))
         for call in draft.facts.module.calls:
-            if call.args and _is_load_model(call, draft.facts):
-                loaded.update(known.text for known in paths.endings(call.args[0].value, module)[0])
+            if call.args and _reads(call, draft.facts):
+                names_read = {known.text for known in paths.endings(call.args[0].value, module)[0]}
+                read |= names_read
+                if _is_load_model(call, draft.facts):
+                    loaded |= names_read
     renamed = {
         literal.text: _new_ending_of(literal.text, saved.ending, loaded)
         for saved in written
         for literal in saved.literals
         if _is_old(literal.text) and (not _may_stay(literal.text, saved.ending) or literal.text in loaded)
     }
-    return Files(paths, written, renamed)
+    return Files(paths, written, renamed, read)
 
 
 def saves_hdf5(migration: Migration) -> bool:
@@ -113,7 +119,7 @@ def checkpoint_files(context: Context) -> Iterator[CallChange]:
         for literal in sorted(saved.literals, key=lambda literal: literal.text):
             if literal.module is module and literal.text in renamed and literal.node not in seen:
                 seen.add(literal.node)
-                yield _change(literal, module, renamed[literal.text], keys)
+                yield _change(literal, module, renamed[literal.text], keys, files.read)
         if saved.module is module and saved.path not in seen and not _ends_well(saved, renamed):
             seen.add(saved.path)
             ends = sorted(repr(literal.text) for literal in saved.literals)
@@ -130,7 +136,7 @@ def checkpoint_files(context: Context) -> Iterator[CallChange]:
                     continue  # A whole model, which the weights have nothing to do with.
                 if ending is not None and literal.module is module and literal.node not in seen:
                     seen.add(literal.node)
-                    yield _change(literal, module, ending, keys)
+                    yield _change(literal, module, ending, keys, files.read)
                 if ending is not None and other is facts:
                     yield from _without_by_name(call)
     yield from _mentioned(facts, scopes, renamed, seen)
@@ -258,8 +264,10 @@ _ASKS = frozenset(
 
 
 def _loads(call: cst.Call, facts: Facts) -> bool:
-    if facts.symbols.get(call.func) in _ASKS:
-        return True
+    return facts.symbols.get(call.func) in _ASKS or _reads(call, facts)
+
+
+def _reads(call: cst.Call, facts: Facts) -> bool:
     if isinstance(call.func, cst.Attribute) and call.func.attr.value == "load_weights":
         return True
     return _is_load_model(call, facts)
@@ -293,7 +301,9 @@ def _truth(node: cst.BaseExpression) -> bool | None:
     return is_true(node) if is_flag(node) or is_none(node) else None
 
 
-def _change(literal: Ending, module: Module, new_ending: str, keys: Mapping[str, str]) -> CallChange:
+def _change(
+    literal: Ending, module: Module, new_ending: str, keys: Mapping[str, str], read: Container[str]
+) -> CallChange:
     ending = next(end for end in OLD_ENDINGS if literal.text.endswith(end))
     wanted = _ENDINGS[WEIGHTS if new_ending == WEIGHTS else MODEL]
     message = f"Keras 3 writes {_kind(new_ending)} only to files that end in {wanted}: the ending {ending} changes"
@@ -302,6 +312,8 @@ def _change(literal: Ending, module: Module, new_ending: str, keys: Mapping[str,
             "Keras 3 cannot resume training with the optimizer of an HDF5 file, and the program loads this one: "
             f"the ending {ending} changes"
         )
+    if literal.text in read:
+        message += "; a file of an earlier run loads only under its old name"
     head, _, quote = renamed_keys(module.code(literal.node), keys).rpartition(ending)
     return CallChange(codes.WEIGHT_FILES, literal.node, message, Replace(literal.node, f"{head}{new_ending}{quote}"))
 
