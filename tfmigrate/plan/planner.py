@@ -265,7 +265,7 @@ def _migrate(
         owner = placement.owner
         compiles = [use for group in owner.groups for use in group.compiles]
         trainings = [use for group in owner.groups for use in group.trainings]
-        cautions.say_trainable_toggles(compiles, drafts, plan_toggles(compiles, trainings, drafts))
+        cautions.say_trainable_toggles(compiles, trainings, drafts, plan_toggles(compiles, trainings, drafts))
         plan_own_optimizers(compiles, drafts)
         cautions.say_compiled_out_of_sight(owner, facts, drafts)
         cautions.say_optimizers_out_of_sight(owner, drafts)

@@ -16,7 +16,7 @@ from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.understand import names
 from tfmigrate.understand.carrier import names_in
 from tfmigrate.understand.contents import models_of, opaque_sites
-from tfmigrate.understand.lifecycle import INFERENCE, SAVING, ProgramFacts, Use, Wrap
+from tfmigrate.understand.lifecycle import INFERENCE, SAVING, TRAINING, ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module, Unit
 from tfmigrate.understand.values import (
     ClassValue,
@@ -35,19 +35,21 @@ from tfmigrate.walk import walk
 
 
 def say_trainable_toggles(
-    compiles: Iterable[Use], drafts: Mapping[Module, Draft], mended: Set[ModelObject] = frozenset()
+    compiles: Iterable[Use], trainings: Iterable[Use], drafts: Mapping[Module, Draft], mended: Set[ModelObject]
 ) -> None:
     """`critic.trainable = False` before a combined model's compile(): Keras 3 reads it at every step instead.
 
-    `compiles`: the compile() calls of the models under one strategy; `mended`: parts for which it is set at each step.
+    `compiles` and `trainings`: the calls of the models under one strategy; where the program trains something unknown,
+    each of them may be trained. `mended`: parts for which it is set at each step.
     """
-    compiled = [_places(use.receiver) for use in compiles]
+    trained = _each_place(trainings)
+    uses = [use for draft in drafts.values() for use in draft.facts.uses if use.method in TRAINING]
+    compiled = {place for place in _each_place(compiles) if place in trained or not all(map(_is_known, uses))}
     for draft in drafts.values():
         for node, value, _ in draft.facts.toggles:
-            toggled = _places(value)
             if models_of(value) and models_of(value) <= mended:
                 continue
-            if toggled and toggled in compiled and any(toggled < whole for whole in compiled):
+            if any(part in compiled and any(part < whole for whole in compiled) for part in _places(value)):
                 draft.say(
                     codes.TRAINABLE_TOGGLE,
                     node,
@@ -57,9 +59,23 @@ def say_trainable_toggles(
                 )
 
 
-def _places(model: Value) -> frozenset[tuple[Module, Unit]]:
-    """Where a model is built, whoever calls the function: a getter that builds it at its first call has many."""
-    return frozenset((site.frame.module, site.unit) for site in opaque_sites(model))
+_Places = frozenset[tuple[Module, Unit]]
+
+
+def _places(model: Value) -> set[_Places]:
+    """Where the parts of a model are built, whoever calls the function: a getter that builds it at its first call has
+    many. One set for each model that it may be."""
+    each = [options(one.wrap.template) if isinstance(one, Parallel) else (one,) for one in options(model)]
+    places = (frozenset((s.frame.module, s.unit) for s in opaque_sites(one)) for some in each for one in some)
+    return {place for place in places if place}
+
+
+def _each_place(uses: Iterable[Use]) -> set[_Places]:
+    return {place for use in uses for place in _places(use.receiver)}
+
+
+def _is_known(use: Use) -> bool:
+    return bool(_places(use.receiver))
 
 
 @dataclass(frozen=True)

@@ -49,8 +49,8 @@ def plan_misuses(
     if not any(strategy.name in SYNCHRONOUS for strategy in facts.strategies):
         return
     reader = _Reader(facts, drafts, frozenset(apart), moved, tuple(rules), reported)
-    compiles = reader.compiles()
-    cautions.say_trainable_toggles(compiles, drafts, set_at_each_step(compiles, reader.trainings(), drafts))
+    compiles, trainings = reader.compiles(), reader.trainings()
+    cautions.say_trainable_toggles(compiles, trainings, drafts, set_at_each_step(compiles, trainings, drafts))
     cautions.say_shared_optimizers(compiles, drafts)
     for module, change in reader.changes():
         draft = drafts[module]
