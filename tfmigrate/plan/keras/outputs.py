@@ -8,7 +8,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import named_arguments, text_of
+from tfmigrate.plan.change.calls import named_arguments, named_items, text_of
 from tfmigrate.plan.change.model_outputs import MODEL, outputs_given
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.methods import COMPILE, keras_calls
@@ -19,7 +19,7 @@ from tfmigrate.understand.program import dotted
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import FunctionValue, Items, Made, ModelObject, Parallel, Value
-from tfmigrate.written import listed
+from tfmigrate.written import Code, listed
 
 
 def check(context: Context) -> Iterator[CallChange]:
@@ -31,7 +31,8 @@ def check(context: Context) -> Iterator[CallChange]:
 def metrics_of_outputs(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
     """`metrics=['accuracy']` of a model with two outputs: a list for each output is written out."""
     for use in keras_calls(facts, "compile"):
-        metrics = (named_arguments(use.call, COMPILE) or {}).get("metrics")
+        named = named_arguments(use.call, COMPILE) or {}
+        metrics = named.get("metrics")
         if metrics is not None and isinstance(metrics.value, cst.SimpleString):
             message = "Keras 3 does not accept a plain string for `metrics`: it is put in a list"
             edit = Replace(metrics.value, ("[", metrics.value, "]"))
@@ -44,23 +45,40 @@ def metrics_of_outputs(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
         ):
             yield from _each(use, metrics.value, facts)
             continue
-        counts = {_outputs_of(model, facts) for model in use.models}
-        count = counts.pop() if len(counts) == 1 else None
-        if metrics is None or count is None or count < 2:
+        if metrics is None or not isinstance(metrics.value, cst.List) or not _is_plain(metrics.value, facts):
             continue
-        if isinstance(metrics.value, cst.List) and _is_plain(metrics.value, facts):
-            parts = [element.value for element in metrics.value.elements]
-            words = ", ".join(text_of(part) or facts.module.code(part) for part in parts)
-            message = (
-                f"the model has {count} outputs: Keras 2 computed {words} of each, and Keras 3 "
-                "wants a list for each output"
-            )
-            yield CallChange(
-                codes.METRICS_OF_OUTPUTS,
-                metrics.value,
-                message,
-                Replace(metrics.value, ("[", *listed([(metrics.value,)] * count), "]")),
-            )
+        counts = {_outputs_of(model, facts) for model in use.models}
+        losses = settled(named["loss"].value, scopes) if "loss" in named else None
+        count = next(iter(counts)) if len(counts) == 1 else None
+        if count is None:
+            yield from _of_each_loss(losses, metrics.value, facts)
+        elif count > 1:
+            edit = Replace(metrics.value, ("[", *listed([(metrics.value,)] * count), "]"))
+            yield CallChange(codes.METRICS_OF_OUTPUTS, metrics.value, _story(count, metrics.value, facts), edit)
+
+
+def _of_each_loss(losses: cst.BaseExpression | None, metrics: cst.List, facts: Facts) -> Iterator[CallChange]:
+    """Of a model out of sight that has several losses, one for each output or each by the name of its output."""
+    if isinstance(losses, cst.List) and all(isinstance(element, cst.Element) for element in losses.elements):
+        count = len(losses.elements)
+        code: Code = ("[", *listed([(metrics,)] * count), "]")
+    else:
+        items = named_items(losses) or {}
+        count = len(items)
+        code = ("{", *listed([(key, ": ", metrics) for key in _keys(losses)]), "}")
+    if count > 1:
+        yield CallChange(codes.METRICS_OF_OUTPUTS, metrics, _story(count, metrics, facts), Replace(metrics, code))
+
+
+def _keys(node: cst.BaseExpression | None) -> list[cst.BaseExpression]:
+    elements = node.elements if isinstance(node, cst.Dict) else ()
+    return [element.key for element in elements if isinstance(element, cst.DictElement)]
+
+
+def _story(count: int, metrics: cst.List, facts: Facts) -> str:
+    parts = [element.value for element in metrics.elements]
+    words = ", ".join(text_of(part) or facts.module.code(part) for part in parts)
+    return f"the model has {count} outputs: Keras 2 computed {words} of each, and Keras 3 wants a list for each output"
 
 
 def _each(use: Use, metrics: cst.BaseExpression, facts: Facts) -> Iterator[CallChange]:
