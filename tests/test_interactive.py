@@ -38,6 +38,9 @@ def test_answers(three: Callable[[], str], tfmigrate: Tfmigrate, answers: str, w
     done = tfmigrate("fix", "--interactive", stdin=answers.encode())
     assert (three(), done.code) == (written, code)
     assert done.text.count("[rewritten]") == len(written)
+    counted = [(len(written), "migrated"), (3 - len(written), "can be migrated")]
+    parts = [f"{count} file{'' if count == 1 else 's'} {what}" for count, what in counted if count]
+    assert done.text.splitlines()[-1] == f"3 files checked: {', '.join(parts)}."
 
 
 def test_the_patch_is_shown_before_the_question(three: Callable[[], str], tfmigrate: Tfmigrate) -> None:

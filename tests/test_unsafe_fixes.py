@@ -48,7 +48,7 @@ def test_an_unsafe_fix_is_offered_and_not_made(idle: Path, tfmigrate: Tfmigrate)
     assert finding.startswith("train.py:6:1: TFM427 ")
     assert finding.endswith("[can be rewritten with --unsafe-fixes]")
     assert counts == "1 file checked: 1 warning."
-    assert more == "1 more place is rewritten with --unsafe-fixes, which changes what the program does."
+    assert more == "1 more place can be rewritten with --unsafe-fixes, which changes what the program does."
 
 
 def test_it_is_made_when_asked_for(idle: Path, tfmigrate: Tfmigrate) -> None:
@@ -79,7 +79,7 @@ def test_the_safe_fixes_beside_it_are_made(idle: Path, tfmigrate: Tfmigrate) -> 
     done = tfmigrate("fix")
     assert (done.code, idle.read_text()) == (1, IDLE)
     assert "strategy.scope" in Path("other.py").read_text()
-    assert "2 files checked: 1 file migrated, 1 warning.\n1 more place is " in done.text
+    assert "2 files checked: 1 file migrated, 1 warning.\n1 more place can be " in done.text
 
 
 def test_a_suppressed_one_is_suppressed_and_its_comment_is_in_use(idle: Path, tfmigrate: Tfmigrate) -> None:

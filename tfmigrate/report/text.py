@@ -83,9 +83,11 @@ def counts(result: Result) -> str:
         using = f"{_number(users, 'file uses', 'files use')} TensorFlow or Keras"
         hint = f"\n{using}: --select TFM5 lists the names in use that TensorFlow no longer has." if users else ""
         return f"{checked}, nothing to migrate.{hint}"
-    done = any(finding.applied for _, finding in result.findings)
+    migrated = [file for file in result.files if file.status == "migrated"]
+    written = sum(any(finding.applied for finding in file.findings) for file in migrated)
     parts = [
-        (total.migrated, "migrated" if done else "can be migrated"),
+        (written, "migrated"),
+        (len(migrated) - written, "can be migrated"),
         (total.refused, "refused"),
         (total.errors, "could not be handled"),
         (total.skipped, "skipped"),
@@ -95,8 +97,8 @@ def counts(result: Result) -> str:
     counted += [_number(*other) for other in others if other[0]]
     lines = [f"{checked}: {', '.join(counted)}."]
     if total.unsafe:
-        places = _number(total.unsafe, "more place is", "more places are")
-        lines.append(f"{places} rewritten with --unsafe-fixes, which changes what the program does.")
+        places = _number(total.unsafe, "more place", "more places")
+        lines.append(f"{places} can be rewritten with --unsafe-fixes, which changes what the program does.")
     return "\n".join(filter(None, (*lines, what_is_left(result))))
 
 
