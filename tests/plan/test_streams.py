@@ -135,6 +135,12 @@ def test_of_one_that_is_given_an_iterator_the_last_batches_are_kept(before: str,
     assert f"it is given `{argument}`, which may remember its position" in findings[0].message
 
 
+def test_an_option_of_the_command_line_has_no_position() -> None:
+    options = "import argparse\nargs = argparse.ArgumentParser().parse_args()\n"
+    text, _ = migrated(f"{options}parallel.fit_generator(plain(args.folder), 5)\n")
+    assert "model.fit(as_dataset(plain, args.folder), steps_per_epoch=5)" in text
+
+
 @pytest.mark.parametrize(
     "body",
     [

@@ -187,6 +187,8 @@ def _may_keep_a_place(value: Value) -> bool:
         func = value.node.func
         name = func.attr.value if isinstance(func, cst.Attribute) else func.value if isinstance(func, cst.Name) else ""
         return name in _ITERATORS or name.startswith("flow")
+    if isinstance(value, Method) and isinstance(value.receiver, Opaque) and value.receiver.settings:
+        return False  # An option of the command line, or of a file: plain data.
     return isinstance(value, Made | Instance | Method | Parameter | ModelObject)
 
 
