@@ -208,7 +208,7 @@ def test_anything_else_is_refused_in_one_line_and_leaves_nothing(tmp_path: Path,
     (tmp_path / "taken.h5").write_text("mine")
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     for old, new, what in (
-        ("plain.h5", "new.h5", "no model of multi_gpu_model saved this"),
+        ("plain.h5", "new.h5", "a parallel model did not save this"),
         ("today.weights.h5", "new.h5", "layout of .weights.h5"),
         ("foreign.h5", "new.h5", "not one that Keras saved"),
         ("text.h5", "new.h5", "is not an HDF5 file"),

@@ -58,8 +58,8 @@ def read(file: h5py.File, path: Path) -> Parallel:
     template = holding[0] if len(holding) == 1 else ""
     if not template or not (_is_parallel(model, template) if model else _looks_parallel(layers, template, weights)):
         raise UserError(
-            f"{path}: no model of multi_gpu_model saved this: {len(holding)} of its {len(layers)} layers hold weights, "
-            "where in such a file one layer, the template, holds all; the plain model may load it as it is"
+            f"{path}: a parallel model did not save this: {len(holding)} of its {len(layers)} layers hold weights, "
+            "but one layer, the template, holds them all in such a file; the plain model may load it as it is"
         )
     return Parallel(
         template=template,

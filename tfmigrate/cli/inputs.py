@@ -127,7 +127,7 @@ _PIPELINE_OPTIONS = (
         "--stdin-filename",
         metavar="PATH",
         default=STDIN,
-        help="The name of what `-` reads, which decides its settings.",
+        help="The file name of what `-` reads; it decides which settings apply.",
     ),
 )
 

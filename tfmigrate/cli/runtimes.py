@@ -14,7 +14,7 @@ from tfmigrate.cli.output import COULD_NOT_RUN, complain, say, write, write_json
     metavar="NAME|all",
     help="First build an old TensorFlow: tf1.15, tf1.15-keras2.2, tf2.3, ..., or all that verify needs.",
 )
-@click.option("--format", "form", type=click.Choice(("text", "json")), default="text", help="Form of the table.")
+@click.option("--format", "form", type=click.Choice(("text", "json")), default="text", help="Format of the table.")
 def runtimes(make: str | None, form: str) -> int:
     """List the interpreters, TensorFlows and devices that verify can use.
 

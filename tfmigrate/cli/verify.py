@@ -32,30 +32,30 @@ LEVELS = ("auto", "namespaces", "bubblewrap", "landlock", "none")
 @click.argument("new", type=click.Path(path_type=Path), required=False)
 @click.option("--smoke", is_flag=True, help="Train one step and compare its loss.")
 @click.option("--thorough", is_flag=True, help="Train as long as the scripts ask for; run every control.")
-@click.option("--budget", type=click.IntRange(min=1), metavar="N", help="Train at most N steps in all (default 30).")
+@click.option("--budget", type=click.IntRange(min=1), metavar="N", help="Train at most N steps in total (default 30).")
 @click.option(
     "--time-limit",
     type=click.FloatRange(min=1),
     metavar="SECONDS",
     help="Stop after this time and report what is known.",
 )
-@click.option("-m", "module", metavar="MODULE", help="Run a module, as `python -m`; OLD and NEW are folders.")
+@click.option("-m", "module", metavar="MODULE", help="Run a module, as `python -m` does; OLD and NEW are folders.")
 @click.option("--driver", type=click.Path(path_type=Path), metavar="FILE", help="A script that runs OLD's library.")
 @click.option("--program", type=click.Path(path_type=Path), metavar="DIR", help="The program's folder, copied whole.")
 @click.option("--cwd", type=click.Path(path_type=Path), metavar="DIR", help="Where in that folder the scripts start.")
 @click.option(
-    "--setup", type=click.Path(path_type=Path), metavar="FILE", help="A script that first makes stand-in data."
+    "--setup", type=click.Path(path_type=Path), metavar="FILE", help="A script to run first, to make stand-in data."
 )
 @click.option("--stub", "stubs", multiple=True, metavar="MODULE=FILE", help="Import FILE instead of a module.")
 @click.option("--replicas", type=click.IntRange(min=2), metavar="N", help="Devices to train on (default: as OLD asks).")
 @click.option("--from", "written_for", metavar="VERSION", help="What OLD was written for, e.g. keras==2.2.4.")
 @click.option("--old-python", type=click.Path(path_type=Path), metavar="P", help="Interpreter with an old TensorFlow.")
 @click.option("--new-python", type=click.Path(path_type=Path), metavar="P", help="Interpreter with TensorFlow 2.16+.")
-@click.option("--no-packages", is_flag=True, help="Install no packages that OLD imports beside its old TensorFlow.")
+@click.option("--no-packages", is_flag=True, help="Do not install packages that OLD imports and its old TensorFlow lacks.")
 @click.option("--require-genuine", is_flag=True, help="Inconclusive without a run on an old TensorFlow.")
 @click.option("--report", "folder", type=click.Path(path_type=Path), metavar="DIR", help="Write report.html and more.")
 @click.option(
-    "--format", "form", type=click.Choice(("text", "json", "junit")), default="text", help="Form of the verdict."
+    "--format", "form", type=click.Choice(("text", "json", "junit")), default="text", help="Format of the verdict."
 )
 @click.option("--pull-request", is_flag=True, help="Print the verdict as Markdown to paste in a pull request.")
 @click.option("--batch", type=click.Path(path_type=Path), metavar="FILE", help="Verify many programs: a TOML file.")
@@ -63,14 +63,14 @@ LEVELS = ("auto", "namespaces", "bubblewrap", "landlock", "none")
 @click.option(
     "--workers", type=click.IntRange(min=1), default=1, metavar="N", help="Run NEW in N processes, as on N machines."
 )
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Runs at a time.")
-@click.option("--timeout", type=click.FloatRange(min=1), default=900, metavar="SECONDS", help="Limit of each run.")
-@click.option("--memory", type=size, metavar="SIZE", help="Limit for all runs together, e.g. 12G (default: 80%).")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Runs at the same time.")
+@click.option("--timeout", type=click.FloatRange(min=1), default=900, metavar="SECONDS", help="Time limit of each run.")
+@click.option("--memory", type=size, metavar="SIZE", help="Memory limit of all runs together, e.g. 12G (default: 80%).")
 @click.option(
-    "--disk", type=size, metavar="SIZE", help="Limit of what all runs write together (default: half of the free space)."
+    "--disk", type=size, metavar="SIZE", help="Limit on what all runs together write (default: half of the free space)."
 )
 @click.option(
-    "--processes", type=click.IntRange(min=1), metavar="N", help="Limit for all runs together (default: 512)."
+    "--processes", type=click.IntRange(min=1), metavar="N", help="Limit on the processes of all runs together (default: 512)."
 )
 @click.option(
     "--sandbox",

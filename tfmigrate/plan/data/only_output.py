@@ -42,7 +42,7 @@ def check(context: Context) -> Iterator[CallChange]:
         single = has_one_output(models, facts)
         if single:
             edit = Replace(node, (alone(node),))
-            yield CallChange(codes.ONLY_OUTPUT, node, f"{_FAILS}: the dict goes", edit)
+            yield CallChange(codes.ONLY_OUTPUT, node, f"{_FAILS}: its value is passed instead", edit)
         elif single is None:
             message = f"{_FAILS}: where the model has no other output, write the value without its name"
             yield CallChange(codes.ONLY_OUTPUT, node, message, action="warn")

@@ -26,11 +26,11 @@ _HELPER = "as_dataset"
 _KEPT = "as_dataset_of"
 _NONE = Literal(None)
 _UNKNOWN = "this call does not create it, or is not its only reader"
-_AGAIN = "; each validation restarts it, where old Keras continued where the last one stopped"
-_AHEAD = "; a validation may begin with the last batches of the one before, where old Keras continued"
+_AGAIN = "; each validation restarts it, while old Keras continued from where the last one had stopped"
+_AHEAD = "; a validation may begin with the last batches of the one before, while old Keras simply continued"
 _ITERATOR = (
     "Keras 3 under a strategy skips some batches of a generator, and accepts no other iterator: it becomes a dataset "
-    "that gives the skipped batches again"
+    "that repeats the skipped batches"
 )
 
 

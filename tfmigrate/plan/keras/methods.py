@@ -164,7 +164,7 @@ def _listed_weights(use: Use, argument: cst.Arg, one_output: bool, facts: Facts)
         return  # The only dict of such a list counted.
     if one_output:
         message = (
-            "a list did nothing here: Keras took weights of classes from a dict, for each output one; today it raises "
+            "a list did nothing here: Keras took class weights from a dict, one for each output; today it raises "
             "AttributeError"
         )
         yield CallChange(codes.CLASS_WEIGHT_WORDS, argument, message, Revision(use.call, dropped=("class_weight",)))

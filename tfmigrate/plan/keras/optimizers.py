@@ -427,7 +427,7 @@ def _without_decay(
         yield CallChange(codes.OPTIMIZER_DECAY, call, "`decay=0` no longer exists and did nothing")
         return
     if divided:
-        message = "Keras 3 ignores `decay`: a callback lowers the rate instead, which others can still set"
+        message = "Keras 3 ignores `decay`: a callback lowers the rate instead, and other callbacks can still set it"
         yield CallChange(codes.OPTIMIZER_DECAY, call, message)
         return
     rate = next((a for a in arguments if a.keyword in ("learning_rate", "lr")), None)

@@ -51,8 +51,8 @@ def left_idle(facts: ProgramFacts, drafts: Mapping[Module, Draft], apart: Contai
             here = strategy.site.frame.module
             made_at, trained = here.place(strategy.node, here), use.place(use.site.frame.module)
             message = (
-                f"nothing enters the scope of the strategy of {made_at}: this model trains ({trained}) on one "
-                "device, with the batch that is meant for all"
+                f"nothing is built in the scope of the strategy at {made_at}: this model trains ({trained}) on one "
+                "device, with the batch that is meant for all of them"
             )
             yield Outside(codes.IDLE_STRATEGY, message, first, sites, frozenset(idle), use)
 

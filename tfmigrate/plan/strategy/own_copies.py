@@ -31,7 +31,7 @@ def drop_own_copies(wraps: Iterable[Wrap], facts: ProgramFacts, drafts: Mapping[
         if any(other is draft.module and importing is not draft.module for importing, other in facts.imports):
             others.update({draft.module} if _is_all_that_is_offered(function.node, draft) else ())
         elif _only_called(function.node, calls, draft):
-            message = f"this copy of {function.node.name.value} goes with its last call"
+            message = f"this copy of {function.node.name.value} is removed with its last call"
             draft.change(codes.UNUSED_COPY, function.node, message, Unwrap(function.node, None))
     return others
 

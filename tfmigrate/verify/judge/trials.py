@@ -67,7 +67,7 @@ def _impossible(known: Sequence[Control], possible: Sequence[Mutant], replicas: 
     return [
         LeftOut(
             name,
-            "nothing in the program to make it in" if keras in one.kerases else f"no mistake on Keras {keras}",
+            "the program has no place for it" if keras in one.kerases else f"no mistake on Keras {keras}",
             possible=False,
         )
         for name, one in names.items()

@@ -499,5 +499,5 @@ def _conclude(
     if known:
         reason += f"; known differences of the two systems, listed separately: {', '.join(sorted(known))}"
     if any(validation_known(comparison) == BATCH_NORM and not comparison.validated_alike for comparison in counted):
-        reason += ", beside which validation losses prove nothing: that the same data is validated is for you to see"
+        reason += "; they hide what validation losses would show, so check that both scripts validate on the same data"
     return "EQUIVALENT", reason
