@@ -51,7 +51,7 @@ LEVELS = ("auto", "namespaces", "bubblewrap", "landlock", "none")
 @click.option("--from", "written_for", metavar="VERSION", help="What OLD was written for, e.g. keras==2.2.4.")
 @click.option("--old-python", type=click.Path(path_type=Path), metavar="P", help="Interpreter with an old TensorFlow.")
 @click.option("--new-python", type=click.Path(path_type=Path), metavar="P", help="Interpreter with TensorFlow 2.16+.")
-@click.option("--no-packages", is_flag=True, help="Do not install packages that OLD imports and its old TensorFlow lacks.")
+@click.option("--no-packages", is_flag=True, help="Install no packages that OLD needs beside its TensorFlow.")
 @click.option("--require-genuine", is_flag=True, help="Inconclusive without a run on an old TensorFlow.")
 @click.option("--report", "folder", type=click.Path(path_type=Path), metavar="DIR", help="Write report.html and more.")
 @click.option(
@@ -70,7 +70,10 @@ LEVELS = ("auto", "namespaces", "bubblewrap", "landlock", "none")
     "--disk", type=size, metavar="SIZE", help="Limit on what all runs together write (default: half of the free space)."
 )
 @click.option(
-    "--processes", type=click.IntRange(min=1), metavar="N", help="Limit on the processes of all runs together (default: 512)."
+    "--processes",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Limit on the processes of all runs together (default: 512).",
 )
 @click.option(
     "--sandbox",
