@@ -51,6 +51,13 @@ def test_the_patch_is_shown_before_the_question(three: Callable[[], str], tfmigr
     assert "\x1b[32m+p = scope(m)" in tfmigrate("fix", "-i", "--color", "always", "a.py", stdin=b"n\n").text
 
 
+def test_what_is_found_several_times_is_one_line(project: Path, tfmigrate: Tfmigrate) -> None:
+    Path("a.py").write_text(HIT + HIT)
+    shown = tfmigrate("fix", "-i", stdin=b"n\n").text.partition("diff --git")[0]
+    assert shown.count("TFM001") == 1
+    assert shown.endswith("(also at 2:5)\n")
+
+
 def test_when_answers_end_nothing_more_is_written(three: Callable[[], str], tfmigrate: Tfmigrate) -> None:
     done = tfmigrate("fix", "-i", stdin=b"y\n")
     assert (three(), done.code) == ("a", 130)

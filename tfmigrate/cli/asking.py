@@ -11,7 +11,7 @@ import click
 
 from tfmigrate.printable import visible
 from tfmigrate.report import diff
-from tfmigrate.report.text import path, told
+from tfmigrate.report.text import alike, also, path, reported, told
 from tfmigrate.result import Result
 from tfmigrate.settings import Settings
 
@@ -38,8 +38,9 @@ class Questions:
         if self.all is not None:
             return self.all
         self.before()
-        for file, finding in program.findings:
-            click.echo(visible(f"{path(file)}:{told(finding)}"))
+        for file in program.files:
+            for first, *others in alike(reported(file)):
+                click.echo(visible(f"{path(file)}:{told(first)}{also(others)}"))
         patch = visible(diff.render(program, self.settings), "\n\t")
         for line in patch.splitlines():
             hue = _COLOURS.get(line[:1]) if not line.startswith(("+++", "---")) else None
