@@ -51,7 +51,7 @@ def metadata_problems(pyproject: str, changelog: str, ci: str, version: str) -> 
     if newest is None or newest[1] != version:
         yield f"CHANGELOG.md: the newest section is not that of {version}"
     elif not re.fullmatch(r" \(\d{4}-\d{2}-\d{2}\)", newest[2]):
-        yield f"CHANGELOG.md: write `## {version} (YYYY-MM-DD)` in the place of `{newest[0]}`"
+        yield f"CHANGELOG.md: write `## {version} (YYYY-MM-DD)` instead of `{newest[0]}`"
     for tag in re.findall(r"\brev: v(\S+)", ci):
         if tag != version:
             yield f"docs/ci.md: names the tag v{tag}"
@@ -136,7 +136,7 @@ def main() -> int:
     for problem in problems:
         print(f"- {problem}")
     if problems:
-        print(f"{len(problems)} thing(s) to do before {__version__} can be released.")
+        print(f"{__version__} cannot be released yet: see the list above.")
         return 1
     print(f"{__version__} can be released: git tag v{__version__}, push the tag, and `twine upload dist/*`.")
     return 0

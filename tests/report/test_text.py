@@ -72,3 +72,4 @@ def test_terminal_says_a_thing_once_and_hangs_long_messages(monkeypatch: pytest.
     ]
     assert "    and at 6:1, 7:1, 8:1" in lines
     assert max(map(len, lines[1:-2])) <= 60
+    assert not any(line.endswith(" ") for line in lines)

@@ -49,6 +49,7 @@ def _print(console: Console, file: FileResult, group: Sequence[Finding]) -> None
     headline = Text.assemble(code, f" {one_line(group[0].message)} ", what)
     for index, row in enumerate(headline.wrap(console, console.width - 4)):
         row.plain = row.plain.replace(_UNBROKEN, " ")
+        row.rstrip()
         console.print(Text("    " if index else "  ") + row)
     lines: dict[tuple[Cell | None, int], list[Finding]] = {}
     for finding in group:
