@@ -539,6 +539,10 @@ class TestRuntimes:
         assert json.loads(done.out)["gpus"] == ["NVIDIA A100, 40960 MiB"]
         assert (row["python"], row["tensorflow"], row["serves"][0]) == ("/opt/py37", "1.15.0", "genuine keras")
 
+    def test_a_name_that_is_unknown_is_not_said_to_be_built(self, tfmigrate: Tfmigrate, made: list[str]) -> None:
+        assert "Building tf1.15" in tfmigrate("runtimes", "--make", "tf1.15").err
+        assert "Building" not in tfmigrate("runtimes", "--make", "tf1.51").err
+
     def test_one_that_cannot_be_made_stops_no_other(self, tfmigrate: Tfmigrate, made: list[str]) -> None:
         done = tfmigrate("runtimes", "--make", "all")
         assert (done.code, made) == (2, ["tf1.15"])

@@ -49,7 +49,8 @@ _PIPELINE_OPTIONS = (
         "--from",
         "from_version",
         metavar="VERSION",
-        help="What the code was written for, e.g. keras==2.2.4 (default: read from the project's requirements).",
+        help="What the code was written for, e.g. keras==2.2.4; a version alone is TensorFlow's (default: read from "
+        "the project's requirements).",
     ),
     click.option("--strategy", type=click.Choice(get_args(settings.Strategy)), help="Which strategy to write."),
     click.option(

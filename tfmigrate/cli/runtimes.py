@@ -25,7 +25,8 @@ def runtimes(make: str | None, form: str) -> int:
 
     code = 0
     for name in dict.fromkeys(known.MAKES.values()) if make == "all" else [make] if make else []:
-        say(f"Building {name}, unless it is there already ...")
+        if name in known.RECIPES:
+            say(f"Building {name}, unless it is there already ...")
         try:
             known.make(name)
         except known.CannotMake as error:
