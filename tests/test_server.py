@@ -160,7 +160,9 @@ def test_a_program_of_two_files(project: Path, tfmigrate: Callable[..., Outcome]
         assert wrap.range.end.character == len(ONE.splitlines()[5]) + 1, "the emoji is two UTF-16 units"
         assert (wrap.source, wrap.severity) == ("tfmigrate", types.DiagnosticSeverity.Warning)
         assert found["TFM003"].range.start.line == 1
-        assert (await editor.hover(train, 5)).startswith("# multi_gpu_model becomes")
+        page = await editor.hover(train, 5)
+        assert page.startswith("# multi_gpu_model becomes")
+        assert "**TFM001** `multi-gpu-model`: safe fix" in page
         assert await editor.hover(train, 3) == ""
         quick, whole, skip = await editor.actions(train, 5)
         assert quick.title == whole.title == "Migrate the program of train.py (2 files)"

@@ -122,6 +122,12 @@ class Rule:
         return f"**{self.code}** `{self.name}`: {SAFETY[self.safety]}."
 
     @property
+    def page(self) -> str:
+        """The text, with what `fix` does about it below the title."""
+        title, _, rest = self.text.partition("\n")
+        return f"{title}\n\n{self.fix}\n{rest}"
+
+    @property
     def summary(self) -> str:
         """The first paragraph under the title, in one line."""
         body = self.text.split("\n", 1)[1] if "\n" in self.text else ""

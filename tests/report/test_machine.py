@@ -274,6 +274,9 @@ def test_rdjson(result: Result) -> None:
     assert [one["severity"] for one in (first, refused, warned, broken)] == ["WARNING", "ERROR", "WARNING", "ERROR"]
     assert broken["location"] == {"path": "broken.py"}
     assert not any("suggestions" in one for one in document["diagnostics"])
+    wide = FileResult("a.py", "refused", (Finding(1, 6, "TFM101", "m", "refuse"),), before="é = \N{PARTY POPPER}(m)\n")
+    (one,) = json.loads(rdjson.render(Result((wide,), 1), Settings()))["diagnostics"]
+    assert one["location"]["range"]["start"]["column"] == 10, "of bytes"
 
 
 def test_github_escapes_what_would_end_a_command(result: Result) -> None:

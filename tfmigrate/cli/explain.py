@@ -33,7 +33,7 @@ def explain(what: str | None) -> int:
         return 0
     named = what.upper() if what.upper() in known else next((r.code for r in known.values() if r.name == what), None)
     if named:
-        write_page(_page(known[named]))
+        write_page(known[named].page)
         return 0
     path, _, line = what.rpartition(":")
     path, _, cell = path.rpartition(":") if path.rpartition(":")[2].isdigit() else (path, "", "")
@@ -79,11 +79,5 @@ def _explain_line(file: FileResult, place: tuple[int | None, int], known: dict[s
         trail = "".join(f"    {step}\n" for step in finding.trail)
         write(f"{path(file)}:{told(finding)}\n{trail}\n")
     for code in sorted({finding.code for finding in here}):
-        write_page(_page(known[code]) + "\n")
+        write_page(known[code].page + "\n")
     return 0
-
-
-def _page(rule: Rule) -> str:
-    """A rule's page, with what `fix` does about it below the title."""
-    title, _, rest = rule.text.partition("\n")
-    return f"{title}\n\n{rule.fix}\n{rest}"

@@ -74,7 +74,7 @@ def build() -> LanguageServer:
         uri, place = parameters.text_document.uri, parameters.position
         findings = checked.findings(uri, types.Range(place, place))
         known = rules.by_code()
-        pages = [known[code].text for code in dict.fromkeys(finding.code for finding in findings) if code in known]
+        pages = [known[code].page for code in dict.fromkeys(finding.code for finding in findings) if code in known]
         if not pages:
             return None
         return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, "\n\n---\n\n".join(pages)))

@@ -33,7 +33,8 @@ def render(result: Result, settings: Settings) -> str:
 
 
 def _diagnostic(file: FileResult, finding: Finding) -> dict[str, Any]:
-    start = {"line": finding.line, "column": finding.column}
+    before = file.line_of(finding)[: finding.column - 1]
+    start = {"line": finding.line, "column": len(before.encode("utf-8", "surrogateescape")) + 1}  # It counts bytes.
     message = visible(finding.message, "\n")
     if finding.cell:  # The file is JSON.
         start = {"line": finding.cell.file_line}
