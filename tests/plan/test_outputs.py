@@ -37,6 +37,18 @@ def test_outputs_of_a_comprehension_are_counted_when_it_runs(outputs: str) -> No
     assert migrated(f"{lines}[['mae'] for _ in sizes])", "TFM233") == (f"{lines}[['mae'] for _ in sizes])", [])
 
 
+@pytest.mark.parametrize(
+    ("losses", "after"),
+    [
+        ("{'a': 'mse', 'b': own}", "{'a': ['mae'], 'b': ['mae']}"),
+        ("['mse', own]", "[['mae'], ['mae']]"),
+    ],
+)
+def test_a_model_out_of_sight_has_as_many_outputs_as_losses(losses: str, after: str) -> None:
+    lines = f"some = Model(i, outputs)\nsome.compile('sgd', {losses}, metrics="
+    assert migrated(f"{lines}['mae'])", "TFM233") == (f"{lines}{after})", ["rewrite"])
+
+
 def test_a_function_is_computed_of_each_output_too() -> None:
     own = "def own(y_true, y_pred):\n    return K.abs(y_true - y_pred)\n\n\n"
     lines = f"{own}{TWO}two.compile('sgd', 'mse', metrics="
@@ -55,6 +67,11 @@ def test_a_function_is_computed_of_each_output_too() -> None:
         TWO + "two.compile('sgd', 'mse')",
         "i = Input((4,))\none = Model(i, Dense(1)(i))\none.compile('sgd', 'mse', metrics=['mae'])",
         "some = Model(i, outputs)\nsome.compile('sgd', 'mse', metrics=['mae'])",
+        "some = Model(i, outputs)\nsome.compile('sgd', {'a': 'mse'}, metrics=['mae'])",
+        "some = Model(i, outputs)\nsome.compile('sgd', ['mse'], metrics=['mae'])",
+        "some = Model(i, outputs)\nsome.compile('sgd', [*losses, 'mse'], metrics=['mae'])",
+        "some = Model(i, outputs)\nsome.compile('sgd', {**losses, 'a': 'mse'}, metrics=['mae'])",
+        "some = Model(i, outputs)\nsome.compile('sgd', {'a': 'mse', 'b': 'mse'}, metrics={'a': 'mae'})",
         "other.compile(metrics=['mae'])",
     ],
 )
