@@ -74,3 +74,46 @@ def test_a_parallel_model_that_is_none_otherwise_stays(read: str) -> None:
     text = after(f"{BUILT}    {read}\n    final = parallel or model\n    final.compile('sgd', 'mse')\n")
     assert "    parallel = None\n" in text
     assert "final = parallel or model" in text
+
+
+FOLDS = (
+    "def main(gpus, ask):\n    for fold in range(2):\n        model = build()\n        trained = model\n{guard}"
+    "        trained.compile('sgd', 'mse')\n        trained.fit(x, y)\n        del model, trained\n"
+)
+
+
+def test_a_guard_that_would_repeat_the_line_above_goes() -> None:
+    text = after(FOLDS.format(guard="        if gpus > 1:\n            trained = multi_gpu_model(model, gpus)\n"))
+    assert "            trained = model\n            trained.compile('sgd', 'mse')\n" in text
+    assert text.count("gpus > 1") == 1
+
+
+@pytest.mark.parametrize(
+    ("guard", "stays"),
+    [
+        (
+            "        if gpus > 1:\n            trained = multi_gpu_model(model, gpus)\n        else:\n"
+            "            print('one')\n",
+            "print('one')",
+        ),
+        (
+            "        if gpus > 1:\n            print('many')\n            trained = multi_gpu_model(model, gpus)\n",
+            "        if gpus > 1:\n            print('many')\n            trained = model\n",
+        ),
+        ("        if ask():\n            trained = multi_gpu_model(model, 2)\n", "ask()"),
+    ],
+)
+def test_a_guard_that_does_more_stays(guard: str, stays: str) -> None:
+    assert stays in after(FOLDS.format(guard=guard))
+
+
+def test_a_method_that_returns_the_model_either_way_asks_nothing() -> None:
+    method = (
+        "class Net:\n    def spread(self, model):\n        if self.gpus > 1:\n"
+        "            return multi_gpu_model(model, self.gpus)\n        return {other}\n\n"
+        "    def __init__(self, gpus):\n        self.gpus = gpus\n        model = build()\n"
+        "        self.model = self.spread(model)\n        self.model.compile('sgd', 'mse')\n\n\n"
+        "Net(2).model.fit(x, y)\n"
+    )
+    assert "def spread(self, model):\n        return model\n" in after(method.format(other="model"))
+    assert "        if self.gpus > 1:\n            return " in after(method.format(other="self.made(model)"))

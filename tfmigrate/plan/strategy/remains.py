@@ -18,7 +18,15 @@ from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.plan.strategy.superseded import superseded
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
-from tfmigrate.understand.program import Module, dotted, import_statements, imports_of, root_name
+from tfmigrate.understand.program import (
+    Module,
+    dotted,
+    import_statements,
+    imports_of,
+    only_statement,
+    root_name,
+    units_of,
+)
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.walk import walk
 
@@ -36,7 +44,8 @@ class Remains:
     merge: Merge
     blocks: Blocks
     superfluous: frozenset[cst.BaseSmallStatement]
-    """Statements that make a strategy which the new one takes the place of, and those that compile one model again."""
+    """Statements that make a strategy which the new one takes the place of, and those that compile one model again or
+    repeat their neighbour."""
     calls: tuple[Wrap, ...] = ()
     """Calls of functions that only wrap, as if they were the wraps."""
     idle: tuple[cst.FunctionDef, ...] = ()
@@ -172,13 +181,33 @@ def _remains(
         exported = frozenset(name for source, name in facts.exported if source is module)
         merged = merge(module, draft.scopes, own, exported)
         replaced = superseded(draft.facts, draft.scopes, own, facts)
-        again = frozenset(statement for where, statement in repeated if where is module)
+        again: frozenset[cst.BaseSmallStatement] = frozenset(small for where, small in repeated if where is module)
+        again |= {small for small in map(_said_already, own) if small is not None}
         gone = frozenset((*merged.removed, *replaced.assignments, *again, *_imports_of_the_name(draft, refused)))
         strategies = dict(_deciding_strategies(module, placed, merged))
         blocks = Blocks(draft.facts, own, gone, dict(merged.renamed), strategies, replaced.blocks)
         functions = tuple(function.node for function in idle if function.module is module)
         remains[module] = Remains(draft, wrapping, merged, blocks, replaced.assignments | again, calling, functions)
     return remains
+
+
+def _said_already(wrap: Wrap) -> cst.BaseSmallStatement | None:
+    """The only statement of a guard that says without the wrap what the line above says, `trained = model`, or what the
+    line below does, `return model`."""
+    module, unit = wrap.site.frame.module, wrap.site.unit
+    place, statement = module.places[unit], only_statement(unit)
+    guard = module.places.get(place.owner) if isinstance(place.owner, cst.If) and place.owner.orelse is None else None
+    if guard is None or wrap.template_node is None or len(units_of(place.block)) > 1:
+        return None
+    above, below = units_of(guard.block)[: guard.index], units_of(guard.block)[guard.index + 1 :]
+    if isinstance(statement, cst.Assign) and statement is wrapped_assignment(wrap) and above:
+        neighbour = only_statement(above[-1])
+    elif isinstance(statement, cst.Return) and statement.value is wrap.call and below:
+        neighbour = only_statement(below[0])
+    else:
+        return None
+    plain = statement.with_changes(value=wrap.template_node)
+    return statement if neighbour is not None and plain.deep_equals(neighbour) else None
 
 
 def _deciding_strategies(
