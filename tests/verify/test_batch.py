@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -150,6 +151,16 @@ def test_an_engine_that_is_not_known_is_said(tfmigrate: Tool, project: Path, on:
     done = tfmigrate("verify", "old.py", "--on", on)
     assert done.code == 2
     assert f"--on {on!r}: give ray, ray://HOST:PORT, slurm or local" in done.err
+
+
+@pytest.mark.parametrize(("on", "module"), [("ray", "ray"), ("slurm", "submitit"), ("local", "submitit")])
+def test_an_engine_that_is_not_installed_is_said(
+    tfmigrate: Tool, project: Path, monkeypatch: pytest.MonkeyPatch, on: str, module: str
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    done = tfmigrate("verify", "old.py", "--on", on)
+    assert done.code == 2
+    assert f"--on {on} needs {module}: pip install 'tfmigrate[cluster]" in done.err
 
 
 def test_old_is_asked_for_where_there_is_no_batch(tfmigrate: Tool, project: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -21,7 +22,7 @@ from tfmigrate.verify.on.engine import TRIES, Elsewhere, Engine, Lost
 from tfmigrate.verify.on.on_ray import OnRay
 from tfmigrate.verify.on.on_slurm import OnSlurm
 from tfmigrate.verify.run.runtimes import Runtime
-from tfmigrate.verify.run.side_by_side import run_all
+from tfmigrate.verify.run.side_by_side import run_all, usual_jobs
 from tfmigrate.verify.run.trace import Trace
 from tfmigrate.verify.run.world import Limits, Run, World
 
@@ -233,6 +234,16 @@ def test_ray_does_runs_on_its_nodes_and_again_when_one_dies(
     assert all(any(note.startswith("done again, because ") for note in run.notes) for run in results)
 
 
+@pytest.mark.parametrize("form", ["{}", "ray://{}"])
+def test_a_ray_cluster_that_does_not_answer_is_said_at_once(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ray", reason="Ray is not installed (the extra `cluster`)")
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        address = form.format(f"127.0.0.1:{closed.getsockname()[1]}")
+    monkeypatch.setenv("RAY_ADDRESS", address)
+    with pytest.raises(UserError, match=f"no Ray cluster answers at {address}: "):
+        OnRay(None)
+
+
 CTRL_C = """
 import signal, sys
 from pathlib import Path
@@ -279,6 +290,7 @@ def test_ctrl_c_ends_what_goes_on_elsewhere(
 @pytest.mark.starts_processes
 def test_submitit_does_runs(program: Path, interpreter: Interpreter, tmp_path: Path) -> None:
     engine = OnSlurm(tmp_path / "jobs", "local", 60, gpus=False)
+    assert engine.at_once == usual_jobs()  # nothing queues them: all would begin at once
     worlds = [(world(f"run {i}", interpreter(WRITES), program), None) for i in range(2)]
     runs = Elsewhere(engine)(worlds, LIMITS, [tmp_path / "a", tmp_path / "b"])
     assert [run.message for run in runs] == ["", ""]

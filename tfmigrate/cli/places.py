@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
+from tfmigrate.cli.extras import install_line
 from tfmigrate.cli.output import say
 from tfmigrate.errors import UserError
 from tfmigrate.verify.judge.lab import Tell
@@ -45,7 +46,10 @@ def place(on: str | None, seconds: float) -> Iterator[Place]:
             here = partial(run_all, launch=servers.launch)
             yield Place(here, lambda watch: partial(here, watch=watch))
         return
-    engine = _engine(on, seconds)
+    try:
+        engine = _engine(on, seconds)
+    except ModuleNotFoundError as error:
+        raise UserError(f"--on {on} needs {error.name}: {install_line('cluster')}") from None
     try:
         elsewhere = Elsewhere(engine)
         yield Place(elsewhere, lambda watch: elsewhere, engine.at_once, max(1, engine.at_once // 4), elsewhere)

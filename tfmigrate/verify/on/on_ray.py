@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import signal
+import socket
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +19,7 @@ from tfmigrate.verify.on.engine import Lost
 from tfmigrate.verify.run.world import World
 
 CANCEL_SECONDS = 30
+CONNECT_SECONDS = 10
 
 
 @dataclass(frozen=True)
@@ -41,17 +44,29 @@ class RayTask:
         self.ray.wait([self.reference], timeout=CANCEL_SECONDS)
 
 
+def _expect_answer(address: str) -> None:
+    """Raises UserError where nobody listens at HOST:PORT: Ray would try for many minutes, and Ctrl-C does not end that
+    (Ray 2.60, measured). What has another form is left to Ray."""
+    parts = re.fullmatch(r"(?:ray://)?\[?([^/]+?)\]?:(\d+)", address)
+    if parts is None:
+        return
+    try:
+        socket.create_connection((parts[1], int(parts[2])), CONNECT_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UserError(f"--on ray: no Ray cluster answers at {address}: {reason}") from None
+
+
 class OnRay:
     """A cluster. `address`: of a Ray Client server ("HOST:10001"); without it the cluster that RAY_ADDRESS names or
-    that runs on this machine, else one that is started here and ends with us. Raises UserError where there is no Ray,
-    or nobody answers."""
+    that runs on this machine, else one that is started here and ends with us. Raises ModuleNotFoundError where there is
+    no Ray, and UserError where nobody answers."""
 
     def __init__(self, address: str | None) -> None:
-        try:
-            import ray
-        except ModuleNotFoundError:
-            raise UserError("--on ray needs Ray: pip install 'tfmigrate[cluster]'") from None
+        import ray
+
         self.ray = ray
+        _expect_answer(address or os.environ.get("RAY_ADDRESS", ""))
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         handler = signal.getsignal(signal.SIGTERM)
         try:

@@ -14,9 +14,12 @@ from typing import Any, Literal
 from tfmigrate.errors import UserError
 from tfmigrate.verify.on import job
 from tfmigrate.verify.on.engine import Lost
+from tfmigrate.verify.run.side_by_side import usual_jobs
 from tfmigrate.verify.run.world import World
 
 POLL_SECONDS = 0.1
+IN_QUEUE = 64
+"""Jobs of one verification that wait in Slurm's queue at a time; processes on this machine begin at once instead."""
 LOG_LEVEL = "SUBMITIT_LOG_LEVEL"
 MARGIN_MINUTES = 10
 """Beyond the run's own limit: to unpack it, and to find or make its interpreter."""
@@ -58,14 +61,11 @@ class SlurmTask:
 
 
 class OnSlurm:
-    """`folder` is one that all machines share: jobs and what they answer lie there. Raises UserError where there is no
-    submitit, or no Slurm."""
+    """`folder` is one that all machines share: jobs and what they answer lie there. Raises ModuleNotFoundError where
+    there is no submitit, and UserError where there is no Slurm."""
 
     def __init__(self, folder: Path, cluster: Literal["slurm", "local"], seconds: float, gpus: bool) -> None:
-        try:
-            submitit = import_submitit()
-        except ModuleNotFoundError:
-            raise UserError(f"--on {cluster} needs submitit: pip install 'tfmigrate[cluster]'") from None
+        submitit = import_submitit()
         try:
             self.executor = submitit.AutoExecutor(folder, cluster=cluster)
         except RuntimeError as error:
@@ -73,10 +73,7 @@ class OnSlurm:
         self.lost = submitit.core.utils.UncompletedJobError
         self.minutes = int(seconds // 60) + MARGIN_MINUTES
         self.gpus = gpus
-
-    @property
-    def at_once(self) -> int:
-        return 64
+        self.at_once = usual_jobs() if cluster == "local" else IN_QUEUE
 
     def submit(self, packed: bytes, world: World) -> SlurmTask:
         on_gpus = self.gpus and world.kind != "genuine"
