@@ -78,6 +78,16 @@ def test_what_has_not_changed_is_not_verified_again(tfmigrate: Tool, project: Pa
     assert len(judged) == 5
 
 
+def test_a_changed_file_from_outside_the_program_is_a_change(tfmigrate: Tool, project: Path, judged: list[Any]) -> None:
+    file = batch_of(project, one="EQUIVALENT")
+    file.write_text(file.read_text() + 'setup = "make.py"\nstub = ["cv2=fake.py"]\n')
+    for number, name in enumerate(("make.py", "make.py", "fake.py"), 1):
+        (project / name).write_text(f"x = {number}\n")
+        assert "as before" not in tfmigrate("verify", "--batch", file).err
+        assert len(judged) == number
+    assert "as before" in tfmigrate("verify", "--batch", file).err
+
+
 @needs_submitit
 def test_on_an_engine_several_are_verified_at_a_time(
     tfmigrate: Tool, project: Path, judged: list[Any], monkeypatch: pytest.MonkeyPatch

@@ -294,6 +294,7 @@ def test_submitit_does_runs(program: Path, interpreter: Interpreter, tmp_path: P
     worlds = [(world(f"run {i}", interpreter(WRITES), program), None) for i in range(2)]
     runs = Elsewhere(engine)(worlds, LIMITS, [tmp_path / "a", tmp_path / "b"])
     assert [run.message for run in runs] == ["", ""]
+    assert list((tmp_path / "jobs").iterdir()) == []
 
 
 @needs_submitit

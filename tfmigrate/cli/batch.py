@@ -23,6 +23,7 @@ from rich.console import Console
 from tfmigrate import __version__
 from tfmigrate.cli.output import complain, say, table_width, write, write_json
 from tfmigrate.cli.places import Place
+from tfmigrate.cli.programs import stubs
 from tfmigrate.cli.verify import Form, make_folder, verified, verify, write_report
 from tfmigrate.errors import UserError
 from tfmigrate.files import regular
@@ -57,9 +58,15 @@ class Item:
         largest = Limits().largest_copied_file
         folders = {self.options["program"] or path.parent for path in (self.old, self.new) if path}
         parts = [fingerprint(folder.resolve(), largest) for folder in sorted(folders)]
+        parts += [hashlib.sha256(path.read_bytes()).hexdigest() for path in self._beside() if path.is_file()]
         facts = {name: str(value) for name, value in self.options.items()}
         document = [__version__, str(self.old), str(self.new), facts, parts]
         return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
+
+    def _beside(self) -> list[Path]:
+        """Files that may lie outside the program's folder."""
+        modules = stubs(self.options.get("stubs", ()))
+        return [path for path in (self.options.get("setup"), self.options.get("driver"), *modules.values()) if path]
 
 
 def read(path: Path) -> list[Item]:

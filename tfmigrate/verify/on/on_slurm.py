@@ -54,6 +54,9 @@ class SlurmTask:
             answer: bytes = self.job.result()
         except self.lost as error:
             raise Lost(" ".join(str(error).split())[:200]) from None
+        paths = self.job.paths
+        for path in (paths.submitted_pickle, paths.result_pickle, paths.submission_file, paths.stdout, paths.stderr):
+            path.unlink(missing_ok=True)  # submitit keeps all that was sent, and all that came back
         return answer
 
     def cancel(self) -> None:
