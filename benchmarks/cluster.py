@@ -29,10 +29,12 @@ NODES = (1, 2, 4)
 
 
 def waiting(folder: Path) -> World:
-    """A world whose interpreter answers what it is asked, and else sleeps."""
+    """A world whose interpreter answers what it is asked, serves nobody (see run/servers.py), and else sleeps."""
     answer = json.dumps({"python": [3, 8, 1], "prefix": "/", "found": {"tensorflow": "2.3.4"}})
     interpreter = folder / "interpreter"
-    interpreter.write_text(f"#!/bin/sh\nif [ \"$1\" = -c ]; then echo '{answer}'; exit; fi\nsleep {SECONDS}\n")
+    interpreter.write_text(
+        f"#!/bin/sh\ncase \"$1\" in -c) echo '{answer}'; exit;; */server.py) exit 1;; esac\nsleep {SECONDS}\n"
+    )
     interpreter.chmod(0o755)
     program = folder / "program"
     program.mkdir()

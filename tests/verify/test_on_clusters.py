@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -20,7 +21,7 @@ from tfmigrate.errors import UserError
 from tfmigrate.verify.on import job
 from tfmigrate.verify.on.engine import TRIES, Elsewhere, Engine, Lost
 from tfmigrate.verify.on.on_ray import OnRay
-from tfmigrate.verify.on.on_slurm import OnSlurm
+from tfmigrate.verify.on.on_slurm import OnSlurm, has_gpus
 from tfmigrate.verify.run.runtimes import Runtime
 from tfmigrate.verify.run.side_by_side import run_all, usual_jobs
 from tfmigrate.verify.run.trace import Trace
@@ -318,6 +319,30 @@ def test_importing_submitit_leaves_the_streams_of_other_loggers_open() -> None:
 def test_slurm_that_is_not_there_is_said() -> None:
     with pytest.raises(UserError, match="--on slurm: "):
         OnSlurm(Path("jobs"), "slurm", 60, gpus=False)
+
+
+@pytest.mark.parametrize(
+    ("partition", "listed", "gpus"),
+    [
+        (None, "cpu* (null)\nbig gpu:a100:8\n", False),
+        (None, "cpu (null)\nbig* gpu:a100:8\n", True),
+        ("big", "big gpu:a100:8\n", True),
+        ("cpu", "cpu (null)\n", False),
+        (None, "", False),
+    ],
+)
+def test_slurm_is_asked_for_gpus_where_its_partition_has_some(
+    partition: str | None, listed: str, gpus: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sinfo = tmp_path / "sinfo"
+    sinfo.write_text(f"#!/bin/sh\necho \"$*\" > {tmp_path}/asked\nprintf '{listed}'\n")
+    sinfo.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.delenv("SBATCH_PARTITION", raising=False)
+    if partition:
+        monkeypatch.setenv("SBATCH_PARTITION", partition)
+    assert has_gpus() is gpus
+    assert (f"--partition={partition}" in (tmp_path / "asked").read_text()) is bool(partition)
 
 
 def test_a_trace_is_read_where_it_was_put(program: Path, interpreter: Interpreter, tmp_path: Path) -> None:

@@ -63,10 +63,10 @@ def _engine(on: str, seconds: float) -> Engine:
 
         return OnRay(match[1])
     if on in ("slurm", "local"):
-        from tfmigrate.verify.on.on_slurm import OnSlurm
+        from tfmigrate.verify.on.on_slurm import OnSlurm, has_gpus
 
         cluster: Literal["slurm", "local"] = "slurm" if on == "slurm" else "local"
-        return OnSlurm(jobs_folder(), cluster, seconds, bool(devices.gpus()))
+        return OnSlurm(jobs_folder(), cluster, seconds, has_gpus() if on == "slurm" else bool(devices.gpus()))
     raise UserError(f"--on {on!r}: give ray, ray://HOST:PORT, slurm or local")
 
 

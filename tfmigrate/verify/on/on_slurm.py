@@ -6,6 +6,7 @@ What a site asks of its jobs (partition, account) is read by sbatch from the var
 from __future__ import annotations
 
 import os
+import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ POLL_SECONDS = 0.1
 IN_QUEUE = 64
 """Jobs of one verification that wait in Slurm's queue at a time; processes on this machine begin at once instead."""
 LOG_LEVEL = "SUBMITIT_LOG_LEVEL"
+SINFO_SECONDS = 60
 MARGIN_MINUTES = 10
 """Beyond the run's own limit: to unpack it, and to find or make its interpreter."""
 
@@ -37,6 +39,19 @@ def import_submitit() -> Any:
         if level is not None:
             os.environ[LOG_LEVEL] = level
     return submitit
+
+
+def has_gpus() -> bool:
+    """Whether the machines of SBATCH_PARTITION, else of the default partition, have GPUs. The machine that jobs are
+    sent from often has none."""
+    partition = os.environ.get("SBATCH_PARTITION")
+    command = ["sinfo", "--noheader", "--format=%P %G", *([f"--partition={partition}"] if partition else [])]
+    try:
+        listed = subprocess.run(command, capture_output=True, text=True, timeout=SINFO_SECONDS, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return False
+    lines = [line.split() for line in listed.splitlines()]
+    return any("gpu" in line[-1] for line in lines if partition or line[0].endswith("*"))
 
 
 @dataclass(frozen=True)
