@@ -128,8 +128,10 @@ def test_commands_options_and_codes_exist(page: str) -> None:
     others = {"--notebook", "--inplace", "--to"}  # of jupyter nbconvert
     others |= {"--nodes", "--ntasks-per-node", "--gpus-per-task"}  # of sbatch
     others |= {"--only", "--parts"}  # of `make field` and `make gpu`
-    others |= {"--force-create", "--message", "--all", "--shortstat"}  # of git
-    others |= {"--head", "--fill", "--body-file", "--org"}  # of gh and multi-gitter
+    others |= {"--force-create", "--message", "--all", "--shortstat", "--detach"}  # of git
+    others |= {"--head", "--title", "--body-file", "--org"}  # of gh and multi-gitter
+    others |= {"--address"}  # of ray
+    others |= {"--gpus"}  # of a script
     others |= {"--add-noqa"}  # of ruff
     others |= {"--user", "--scope"}  # of systemd-run
     others |= {"--host", "--no-python", "--nproc-per-node"}  # of mpirun and torchrun

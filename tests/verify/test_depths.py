@@ -449,3 +449,22 @@ def test_the_report_says_what_runs_were_kept_in(lab: Laboratory, monkeypatch: py
     assert "sandbox of genuine: Landlock" in report.notes
     assert "sandbox of migrated on Keras 3, migrated on Keras 2: namespaces, Landlock" in report.notes
     assert [run.sandbox for run in report.runs if run.role == "genuine"] == [("Landlock",)]
+
+
+def test_the_report_says_where_runs_took_place_and_which_were_repeated(
+    lab: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = lab.run
+
+    def run(world: World, limits: Limits, initial: Trace | None, folder: Path) -> Run:
+        done = real(world, limits, initial, folder)
+        lost = ("node b died",) if world.role != "genuine" else ()
+        return replace(done, machine="a" if world.role == "genuine" else "c", lost=lost)
+
+    monkeypatch.setattr(lab, "run", run)
+    notes = lab.verify(depth="smoke").notes
+    assert "on a: genuine" in notes
+    assert "on c: migrated on Keras 3, migrated on Keras 2" in notes
+    assert [note for note in notes if "repeated" in note] == [
+        f"migrated on Keras {keras}: repeated, because node b died" for keras in (3, 2)
+    ]

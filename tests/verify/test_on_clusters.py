@@ -120,7 +120,7 @@ def test_a_run_elsewhere_is_what_it_is_here(program: Path, interpreter: Interpre
     assert "'data'" in there.stdout_path.read_text()
     assert there.world == asked
     assert there.trace.folder == tmp_path / "there" / "trace"
-    assert any(note.startswith("on ") for note in there.notes)
+    assert (there.machine, there.lost) == (socket.gethostname(), ())
 
 
 def test_a_run_starts_from_the_weights_that_were_sent_along(
@@ -140,7 +140,7 @@ def test_what_is_lost_with_its_machine_is_done_again(program: Path, interpreter:
     asked = world("old", interpreter(WRITES), program)
     (run,) = Elsewhere(Here(losses=TRIES - 1))([(asked, None)], LIMITS, [tmp_path / "run"])
     assert run.ok
-    assert run.notes.count("done again, because the node is gone") == TRIES - 1
+    assert run.lost == ("the node is gone",) * (TRIES - 1)
     with pytest.raises(UserError, match=f"old was lost {TRIES} times with its machine: the node is gone"):
         Elsewhere(Here(losses=TRIES))([(asked, None)], LIMITS, [tmp_path / "again"])
 
@@ -232,7 +232,7 @@ def test_ray_does_runs_on_its_nodes_and_again_when_one_dies(
     cluster.add_node(num_cpus=2)  # type: ignore[attr-defined]
     thread.join(180)
     assert [run.message for run in results] == ["", ""]
-    assert all(any(note.startswith("done again, because ") for note in run.notes) for run in results)
+    assert all(run.lost for run in results)
 
 
 @pytest.mark.parametrize("form", ["{}", "ray://{}"])

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from tfmigrate.verify.judge import crash, provenance
 from tfmigrate.verify.judge.compare import through_steps
@@ -21,6 +21,7 @@ from tfmigrate.verify.run.side_by_side import usual_jobs
 from tfmigrate.verify.run.trace import Place
 from tfmigrate.verify.run.world import Execute, Initial, Limits, Run, World
 
+T = TypeVar("T")
 Tell = Callable[[str], None]
 Publish = Callable[[Report], None]
 """Given what is known after every run."""
@@ -183,18 +184,20 @@ class Lab:
             for note in () if role.startswith(CONTROL) else run.notes:
                 remarks.setdefault(note, f"{role}: {note}")
         judged = self.judged.why if self.judged is not None else ()
-        return (*self.remarks, *judged, *self._sandboxes(), *remarks.values())
+        sandboxes = self._alike(lambda run: run.trace.confined)
+        kept = [f"sandbox of {roles}: {', '.join(by) or 'none'}" for by, roles in sandboxes.items()]
+        done = [f"on {machine}: {roles}" for machine, roles in self._alike(lambda run: run.machine).items()]
+        lost = [f"{role}: repeated, because {why}" for role, run in self.runs.items() for why in run.lost]
+        return (*self.remarks, *judged, *kept, *remarks.values(), *done, *lost)
 
-    def _sandboxes(self) -> list[str]:
-        """What the runs were kept in, those alike together."""
-        sandboxes: dict[tuple[str, ...], list[str]] = {}
+    def _alike(self, of: Callable[[Run], T | None]) -> dict[T, str]:
+        """The roles of all runs of which the same is true, as words."""
+        found: dict[T, list[str]] = {}
         for role, run in self.runs.items():
-            if run.trace.confined is not None:
-                sandboxes.setdefault(run.trace.confined, []).append(role)
-        return [
-            f"sandbox of {'all runs' if len(sandboxes) == 1 else ', '.join(roles)}: {', '.join(by) or 'none'}"
-            for by, roles in sandboxes.items()
-        ]
+            value = of(run)
+            if value is not None:
+                found.setdefault(value, []).append(role)
+        return {value: "all runs" if len(found) == 1 else ", ".join(roles) for value, roles in found.items()}
 
     def keep(self, target: Path | None) -> None:
         """Copies what the runs printed and recorded, but for the weights, to where the user asked."""

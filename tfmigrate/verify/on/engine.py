@@ -87,8 +87,7 @@ class Elsewhere:
             if answer is None:
                 return _stopped(world, folder)
             run, machine = job.unpack(answer, world, folder)
-            again = [f"done again, because {why}" for why in lost]
-            return replace(run, notes=(*notes, *run.notes, f"on {machine}", *again))
+            return replace(run, notes=(*notes, *run.notes), machine=machine, lost=tuple(lost))
 
 
 def _answer(task: Task, stops: Sequence[threading.Event]) -> bytes | None:

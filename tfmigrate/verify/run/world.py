@@ -142,6 +142,10 @@ class Run:
     """Files that the script made or changed in its copy of the program, by relative path."""
     workers: tuple[Run, ...] = ()
     """Of several workers, each one's own run, the chief's first; `trace` is then that of all together."""
+    machine: str | None = None
+    """Where it took place, if not here."""
+    lost: tuple[str, ...] = ()
+    """Why it was done again: how each machine that had it before was lost."""
 
     @property
     def ok(self) -> bool:
