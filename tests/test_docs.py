@@ -15,6 +15,7 @@ import yaml
 
 from tests.conftest import ROOT
 from tfmigrate import cli, rules, settings
+from tfmigrate.cli import batch
 from tfmigrate.migrate import migrate_bytes
 from tfmigrate.settings import Settings
 
@@ -228,3 +229,51 @@ def test_the_parts_of_make_gpu_that_pages_name_exist() -> None:
         command = [sys.executable, "-c", code, *words.split()]
         done = subprocess.run(command, env=environment, capture_output=True, text=True)
         assert "before" in done.stdout, done.stderr
+
+
+@pytest.mark.starts_processes
+def test_the_recipe_for_many_repositories(tmp_path: Path) -> None:
+    """Run as it is printed, but for the verification, and with a stand-in for `gh`."""
+    python = f"PYTHONPATH={ROOT} exec {sys.executable}"
+    stubs = {
+        "tfmigrate": f'[ "$1" = verify ] && {{ mkdir -p verified/good; exec touch verified/good/pull-request.md; }}\n'
+        f'{python} -m tfmigrate "$@"',
+        "python3": f'{python} "$@"',
+        "gh": f'echo "$PWD $*" >> {tmp_path}/told',
+    }
+    (tmp_path / "bin").mkdir()
+    for name, body in stubs.items():
+        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{body}\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    identity = {f"GIT_{who}_{what}": "x" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    environment = {**os.environ, **identity, "PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+
+    def shell(script: str) -> str:
+        done = subprocess.run(["bash", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert done.stderr == ""
+        return done.stdout
+
+    good = (ROOT / "fixtures/base_parallel/before/train.py").read_text(encoding="utf-8")
+    (refused,) = blocks((ROOT / "rules/TFM104-made-elsewhere.md").read_text(encoding="utf-8"), "python refuse")
+    for name, text in {"good": good, "odd": refused}.items():
+        (tmp_path / "from" / name).mkdir(parents=True)
+        (tmp_path / "from" / name / "train.py").write_text(text)
+        shell(f"cd from/{name} && git init --quiet && git add . && git commit --quiet --message start")
+    (tmp_path / "repositories.txt").write_text("from/good train.py --epochs 2\nfrom/odd train.py\n")
+
+    migrate, pairs, publish, statistics, burn_down = blocks(TEXTS["fleet.md"], "bash")
+    assert re.match(r"good: 1 file changed.*\nodd: something is left to do by hand\n$", shell(migrate))
+    assert shell(migrate) == "odd: something is left to do by hand\n", "nothing is done twice"
+    shell(pairs)
+    (item,) = batch.read(tmp_path / "pairs.toml")
+    assert item.old.read_text() == good
+    assert "MirroredStrategy" in (item.new or item.old).read_text()
+    assert item.options["arguments"] == "--epochs 2"
+    shell(publish)
+    assert (tmp_path / "told").read_text().startswith(f"{tmp_path}/repos/good pr create --head tfmigrate")
+    assert "tfmigrate" in shell("git -C from/good branch --list tfmigrate")
+    assert re.search(r"^1 +TFM104", shell(statistics), flags=re.M)
+    shell(burn_down)
+    header, *rows = (tmp_path / "burn-down.csv").read_text().splitlines()
+    assert re.fullmatch(r"repository,\d{4}-\d\d-\d\d", header)
+    assert rows == ["odd,1"]
