@@ -139,9 +139,17 @@ def main() -> int:
 
 
 def call(*words: object, output: Any = None) -> int:
-    """Runs Python with these words."""
-    return subprocess.run([sys.executable, *map(str, words)], cwd=ROOT, stdout=output, check=False).returncode
+    """Runs Python with these words. Ctrl-C reaches it as well, and it is left time to end its own runs."""
+    process = subprocess.Popen([sys.executable, *map(str, words)], cwd=ROOT, stdout=output)
+    try:
+        return process.wait()
+    except KeyboardInterrupt:
+        process.wait()
+        raise
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit("Interrupted. The same command continues.")

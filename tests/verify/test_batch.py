@@ -179,4 +179,4 @@ def test_old_is_asked_for_where_there_is_no_batch(tfmigrate: Tool, project: Path
     assert "Missing argument 'OLD'" in done.err
     both = tfmigrate("verify", "old.py", "--batch", "pairs.toml")
     assert both.code == 2
-    assert "leave OLD" in both.err
+    assert "leave out OLD" in both.err

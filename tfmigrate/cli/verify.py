@@ -58,7 +58,12 @@ LEVELS = ("auto", "namespaces", "bubblewrap", "landlock", "none")
     "--format", "form", type=click.Choice(("text", "json", "junit")), default="text", help="Format of the verdict."
 )
 @click.option("--pull-request", is_flag=True, help="Print the verdict as Markdown to paste in a pull request.")
-@click.option("--batch", type=click.Path(path_type=Path), metavar="FILE", help="Verify many programs: a TOML file.")
+@click.option(
+    "--batch",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Verify many programs: a TOML file, or a folder of verify.toml files.",
+)
 @click.option("--on", metavar="ENGINE", help="Run on ray, ray://HOST:PORT, slurm or local (processes).")
 @click.option(
     "--workers", type=click.IntRange(min=1), default=1, metavar="N", help="Run NEW in N processes, as on N machines."
@@ -118,11 +123,11 @@ def verify(
     for ending in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(ending, signal.default_int_handler)
     if pull_request and form != "text":
-        raise click.UsageError(f"--pull-request prints Markdown; leave --format {form} out")
+        raise click.UsageError(f"--pull-request prints Markdown; leave out --format {form}")
     if batch is None and old is None:
         raise click.UsageError("Missing argument 'OLD'.")
     if batch is not None and (old is not None or pull_request or options["time_limit"]):
-        raise click.UsageError("--batch has its programs in a file; leave OLD, --pull-request and --time-limit out")
+        raise click.UsageError("--batch takes its programs from a file; leave out OLD, --pull-request and --time-limit")
     try:
         from tfmigrate.verify.report import page, terminal  # noqa: F401 - what the report needs is asked for before the runs.
     except ModuleNotFoundError as error:
