@@ -235,11 +235,11 @@ def test_the_parts_of_make_gpu_that_pages_name_exist() -> None:
 def test_the_recipe_for_many_repositories(tmp_path: Path) -> None:
     """Run as it is printed, but for the verification, and with a stand-in for `gh`."""
     python = f"PYTHONPATH={ROOT} exec {sys.executable}"
+    verified = "mkdir -p verified/good; cp text.md verified/good/pull-request.md; exit"
     stubs = {
-        "tfmigrate": f'[ "$1" = verify ] && {{ mkdir -p verified/good; exec touch verified/good/pull-request.md; }}\n'
-        f'{python} -m tfmigrate "$@"',
+        "tfmigrate": f'[ "$1" = verify ] && {{ {verified}; }}\n{python} -m tfmigrate "$@"',
         "python3": f'{python} "$@"',
-        "gh": f'echo "$PWD $*" >> {tmp_path}/told',
+        "gh": f'echo "$PWD $*" >> {tmp_path}/told; cat >> {tmp_path}/told',
     }
     (tmp_path / "bin").mkdir()
     for name, body in stubs.items():
@@ -264,13 +264,16 @@ def test_the_recipe_for_many_repositories(tmp_path: Path) -> None:
     migrate, pairs, publish, statistics, burn_down = blocks(TEXTS["fleet.md"], "bash")
     assert re.match(r"good: 1 file changed.*\nodd: something is left to do by hand\n$", shell(migrate))
     assert shell(migrate) == "odd: something is left to do by hand\n", "nothing is done twice"
+    (tmp_path / "text.md").write_text("The verdict\n![curves](curves.png)\n")
     shell(pairs)
     (item,) = batch.read(tmp_path / "pairs.toml")
     assert item.old.read_text() == good
     assert "MirroredStrategy" in (item.new or item.old).read_text()
     assert item.options["arguments"] == "--epochs 2"
     shell(publish)
-    assert (tmp_path / "told").read_text().startswith(f"{tmp_path}/repos/good pr create --head tfmigrate")
+    told = (tmp_path / "told").read_text()
+    assert told.startswith(f"{tmp_path}/repos/good pr create --head tfmigrate")
+    assert told.endswith("\nThe verdict\n")
     assert "tfmigrate" in shell("git -C from/good branch --list tfmigrate")
     assert re.search(r"^1 +TFM104", shell(statistics), flags=re.M)
     shell(burn_down)
