@@ -58,6 +58,21 @@ def test_callbacks_that_are_the_same() -> None:
     assert not callbacks("mine = SaveTemplate(model)", "")
 
 
+EVERY = "class Every({base}):\n    pass\n\n\nc = [Every('a.h5', monitor='val_acc')]\n"
+
+
+def test_a_class_made_from_a_callback_counts_as_it() -> None:
+    made, plain = (
+        EVERY.format(base="keras.callbacks.ModelCheckpoint"),
+        "c = [ModelCheckpoint('a.h5', monitor='val_acc')]",
+    )
+    assert not callbacks(plain, made)
+    assert not callbacks(made, plain)
+    assert callbacks(made, "") == ["the old program makes ModelCheckpoint, the new one none"]
+    assert not callbacks(EVERY.format(base="Callback"), "")
+    assert not callbacks("class A(B):\n    pass\n\n\nclass B(A):\n    pass\n\n\nA()\n", "")
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [

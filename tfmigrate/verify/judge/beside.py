@@ -6,6 +6,7 @@ they decide nothing, and what is lost is reported with the verdict.
 from __future__ import annotations
 
 import ast
+import contextlib
 import math
 import re
 from collections import Counter
@@ -153,25 +154,32 @@ def lost_callbacks(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> Iterat
 
 
 def callbacks_of(program: Mapping[str, bytes]) -> dict[str, Counter[tuple[str, ...]]]:
-    """By class, the settings that each call writes out."""
-    calls: dict[str, Counter[tuple[str, ...]]] = {}
+    """By class of Keras, the settings that each call writes out; a class made from it counts as it."""
+    nodes: list[ast.AST] = []
     for source in program.values():
-        try:
-            tree = ast.parse(source)
-        except (SyntaxError, ValueError):
-            continue
-        for node in ast.walk(tree):
-            name = _called(node)
-            if isinstance(node, ast.Call) and name in CALLBACKS:
-                settings = sorted(_setting(word) for word in node.keywords if word.arg in SETTINGS)
-                calls.setdefault(name, Counter())[tuple(settings)] += 1
+        with contextlib.suppress(SyntaxError, ValueError):
+            nodes += ast.walk(ast.parse(source))
+    bases = {node.name: [_last_name(base) for base in node.bases] for node in nodes if isinstance(node, ast.ClassDef)}
+    calls: dict[str, Counter[tuple[str, ...]]] = {}
+    for node in nodes:
+        name = _callback(_last_name(node.func), bases) if isinstance(node, ast.Call) else None
+        if isinstance(node, ast.Call) and name is not None:
+            settings = sorted(_setting(word) for word in node.keywords if word.arg in SETTINGS)
+            calls.setdefault(name, Counter())[tuple(settings)] += 1
     return calls
 
 
-def _called(node: ast.AST) -> str:
-    if not isinstance(node, ast.Call):
-        return ""
-    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+def _callback(name: str, bases: Mapping[str, Sequence[str]]) -> str | None:
+    """The callback of Keras that a class is, or is made from."""
+    seen: set[str] = set()
+    while name in bases and name not in seen:
+        seen.add(name)
+        name = next((base for base in bases[name] if base in bases or base in CALLBACKS), "")
+    return name if name in CALLBACKS else None
+
+
+def _last_name(node: ast.AST) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 def _setting(word: ast.keyword) -> str:
