@@ -140,6 +140,26 @@ def test_a_number_of_the_try_is_asked_too() -> None:
     assert '"GPU")) >= (len(gpus) if isinstance(gpus, (list, tuple)) else gpus)\n' in file.after
 
 
+def test_a_try_round_all_the_gpus_there_are_asks_nothing() -> None:
+    """Their number may be counted below the model: MirroredStrategy() counts them itself."""
+    program = """\
+import keras
+from keras.utils import multi_gpu_model
+from mine import build
+
+model = build()
+count = len(keras.backend.tensorflow_backend._get_available_gpus())
+try:
+    model = multi_gpu_model(model, gpus=count)
+except ValueError:
+    pass
+model.compile("sgd", "mse")
+"""
+    file = migrate(program)
+    assert file.status == "migrated"
+    assert "\nstrategy = tf.distribute.MirroredStrategy()\n" in file.after
+
+
 def test_the_names_of_a_comprehension_are_its_own() -> None:
     program = PROGRAM.format(before="def run(text):", gpus="[int(i) for i in text.split(',')]")
     head, _, tail = program.partition("def run(text):\n")

@@ -222,8 +222,8 @@ def _enough_devices(
     """`try: wrap except ValueError` fell back to one device when devices were missing, or gpus was below 2."""
     if guard.arm != "body":
         return Refusal(codes.ODD_CALL, "it is in an `except` block: what failed before it cannot be determined")
-    if wrap.gpus is None:
-        return None
+    if wrap.gpus is None or wrap.gpus_value == Visible("count"):
+        return None  # MirroredStrategy() takes as many as there are.
     count = _count(carrier, wrap, owner, before)
     if isinstance(count, Refusal):
         return count
