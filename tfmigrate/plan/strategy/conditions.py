@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 
 import libcst as cst
@@ -111,10 +112,18 @@ def _said_once(way: tuple[Written, ...]) -> tuple[Written, ...]:
     return tuple(part for part in way if not is_said(part))
 
 
+_ORDERED: Mapping[type[cst.BaseCompOp], Callable[[int, int], bool]] = {
+    cst.GreaterThan: operator.gt,
+    cst.GreaterThanEqual: operator.ge,
+    cst.LessThan: operator.lt,
+    cst.LessThanEqual: operator.le,
+}
+
+
 def _excludes(how: type[cst.BaseCompOp], value: object, other: object) -> bool:
-    """Whether what is equal to, or more than, one value is not the other."""
-    if how is cst.GreaterThan:
-        return isinstance(value, int) and isinstance(other, int) and other <= value
+    """Whether what is equal to, more, or less than one value is not the other."""
+    if how in _ORDERED:
+        return isinstance(value, int) and isinstance(other, int) and not _ORDERED[how](other, value)
     return how is cst.Equal and value != other
 
 
