@@ -10,9 +10,18 @@ BUILDER = "def build():\n    {}\n    return Sequential([Dense(1, input_shape=(4,
 USE = "one = build()\ntwo = multi_gpu_model(one, gpus=2)\ntwo.compile('sgd', 'mse')"
 
 
-def test_it_goes_from_a_builder() -> None:
-    text, done = migrated(BUILDER.format("K.clear_session()") + USE, "TFM238")
-    assert "clear_session" not in text
+@pytest.mark.parametrize(
+    "call", ["K.clear_session()", "tf.reset_default_graph()", "tf.compat.v1.reset_default_graph()"]
+)
+def test_it_goes_from_a_builder(call: str) -> None:
+    text, done = migrated(BUILDER.format(call) + USE, "TFM238")
+    assert call.rpartition(".")[2] not in text
+    assert done == ["rewrite"]
+
+
+def test_one_between_models_is_in_another_place() -> None:
+    text, done = migrated("tf.reset_default_graph()", "TFM204")
+    assert text == "tf.compat.v1.reset_default_graph()"
     assert done == ["rewrite"]
 
 

@@ -1,4 +1,5 @@
-"""`K.clear_session()` in a function that builds a model: called in a strategy's scope, it ends it."""
+"""`K.clear_session()` and `tf.reset_default_graph()` in a function that builds a model: in a strategy's scope, they end
+it."""
 
 from __future__ import annotations
 
@@ -14,6 +15,8 @@ from tfmigrate.understand import names
 from tfmigrate.understand.contents import models_of
 from tfmigrate.understand.program import only_statement
 
+_CLEARING = frozenset({"keras.backend.clear_session", "tensorflow.reset_default_graph"})
+
 
 def check(context: Context) -> Iterator[CallChange]:
     """The call goes from functions that build models and leave the wrapping to their callers."""
@@ -27,12 +30,14 @@ def check(context: Context) -> Iterator[CallChange]:
         call = small.value if isinstance(small, cst.Expr) else None
         if not isinstance(call, cst.Call) or small is None:
             continue
-        if names.canonical(facts.symbols.get(call.func, "")) != "keras.backend.clear_session":
+        name = names.canonical(facts.symbols.get(call.func, ""))
+        if name.replace(".compat.v1", "") not in _CLEARING:
             continue
         function = next((outer for outer in facts.module.ancestors(unit) if isinstance(outer, cst.FunctionDef)), None)
         if function is not None and function in builders:
             message = (
-                "clear_session() inside the scope of a strategy discards the scope, and leaving it raises IndexError: "
-                "removed; where models are built one after the other, call it between them, outside the scope"
+                f"{name.rpartition('.')[2]}() inside the scope of a strategy discards the scope, and leaving it raises "
+                "IndexError: removed; where models are built one after the other, call it between them, outside the "
+                "scope"
             )
             yield CallChange(codes.CLEARED_SESSIONS, call, message, Remove(small))

@@ -367,7 +367,7 @@ def _joined(owner: Owner, before: Unit, drafts: Mapping[Module, Draft], carrier:
                 return strategy
             both = strategy if joined is None else joined.joined(strategy)
             if both is None:
-                message = "this function wraps models with different `gpus`: a strategy has one number of GPUs"
+                message = "one strategy would serve wraps with different `gpus`, and a strategy has one number of GPUs"
                 return Refusal(codes.TWO_STRATEGIES, message)
             joined = both
     assert joined is not None
