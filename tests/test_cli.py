@@ -401,7 +401,7 @@ class TestVerify:
         assert "### " in tfmigrate("verify", "old.py", "new.py", "--pull-request").text
         assert "<testsuites" in tfmigrate("verify", "old.py", "new.py", "--format", "junit").text
         mixed = tfmigrate("verify", "old.py", "new.py", "--format", "json", "--pull-request")
-        assert (mixed.code, "leave --format json out" in mixed.err) == (2, True)
+        assert (mixed.code, "leave out --format json" in mixed.err) == (2, True)
 
     def test_without_new_a_copy_for_several_machines_is_run(
         self, project: Path, tfmigrate: Tfmigrate, judged: list[VerifyOptions], monkeypatch: pytest.MonkeyPatch

@@ -291,3 +291,12 @@ def test_a_text_names_the_file_that_is_written(line: str, after: str) -> None:
 )
 def test_other_texts_stay(line: str) -> None:
     assert migrate(SAVED.replace("{}", line)).after.endswith(f"{line}\n")
+
+
+def test_a_helper_comes_with_whichever_use_is_not_left_alone() -> None:
+    head = USE.partition("parallel.fit")[0].replace("from own import Template", "from keras.callbacks import Model")
+    lines = "ModelCheckpoint('a.h5', period=2){}\nModelCheckpoint('b.h5', period=3){}\n"
+    for left in (("", ""), ("  # tfmigrate: skip", ""), ("", "  # tfmigrate: skip")):
+        after = migrate(head + lines.format(*left)).after
+        assert after.count("class PeriodicCheckpoint(") == 1
+        assert after.count("PeriodicCheckpoint('") == left.count("")

@@ -73,6 +73,18 @@ def test_nothing_is_said_of(code: str) -> None:
     assert actions(migrate(HEAD + code + TAIL), "TFM282") == []
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "tf.set_random_seed(1)  # tfmigrate: skip\ntf.set_random_seed(2)",
+        "if tf.__version__ < '2':\n    tf.set_random_seed(2)\nelse:\n    tf.random.set_seed(2)",
+    ],
+)
+def test_the_import_comes_with_whichever_is_written(code: str) -> None:
+    file = check_migrated(HEAD + code + TAIL)
+    assert file.after.count("import random\n") == file.after.count("random.seed(2)\n") == 1
+
+
 @pytest.mark.runs_tensorflow
 @pytest.mark.parametrize("keras", [3, 2])
 def test_the_weights_are_the_same_in_every_run(keras: int, python: forks.Python) -> None:

@@ -18,7 +18,7 @@ from tensorflow.keras.utils import multi_gpu_model
 model = multi_gpu_model(Sequential([Dense(1, input_shape=(4,))]), gpus=2)
 model.compile("sgd", "mse")
 """
-OLD, NEW, MENDED = "tf.set_random_seed(3)", "tf.random.set_seed(3)", "tf.compat.v1.set_random_seed(3)"
+OLD, NEW, MENDED = "print(tf.log(3.0))", "print(tf.math.log(3.0))", "print(tf.math.log(3.0))"
 
 
 def migrated(lines: str) -> str:

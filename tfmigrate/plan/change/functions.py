@@ -20,14 +20,13 @@ def with_function(
     changes: Iterable[CallChange],
     rank: Rank = Rank.RULE,
 ) -> Iterator[CallChange]:
-    """The changes, which make `users` call the function that `code()` defines; the first of them brings it along. Most
-    programs need none, and to write one takes long: `code` is called where there are changes."""
+    """The changes, which make `users` call the function that `code()` defines; each of them brings it along, as any may
+    be left out. Most programs need none, and to write one takes long: `code` is called where there are changes."""
     changes = list(changes)
     if not changes:
         return
-    first, *others = changes
-    yield replace(first, more=(*first.more, Insert(place_for_function(module, users), code(), rank=rank)))
-    yield from others
+    definition = Insert(place_for_function(module, users), code(), rank=rank)
+    yield from (replace(change, more=(*change.more, definition)) for change in changes)
 
 
 def place_for_function(module: Module, users: Iterable[cst.CSTNode]) -> cst.CSTNode:

@@ -50,7 +50,7 @@ class Helper:
         rank: Rank = Rank.RULE,
         leave_out: LeaveOut | None = None,
     ) -> Iterator[CallChange]:
-        """The changes, which make `users` call it; the first brings it along."""
+        """The changes, which make `users` call it; each brings it along, and it is written once."""
         yield from with_function(self.draft.module, partial(self.code, leave_out), users, changes, rank)
 
     def above(self, users: Iterable[cst.CSTNode], rank: Rank = Rank.RULE) -> Insert:

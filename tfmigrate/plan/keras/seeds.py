@@ -44,7 +44,6 @@ def check(context: Context) -> Iterator[CallChange]:
         seeding = (f"{bound or 'random'}.seed(", call.args[0].value, ")")
         line = Insert(unit, seeding, (unit,), rank=Rank.RULE)
         yield CallChange(codes.SEEDS, call, f"{_STORY}, which gets the same seed", line, more=imports)
-        imports = ()
 
 
 _STORY = "today's Keras draws the seeds of its initial weights and dropout from Python's `random`"

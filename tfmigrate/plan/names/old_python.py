@@ -88,7 +88,6 @@ def _modules_through_numpy(context: Context) -> Iterator[CallChange]:
         for node in attributes:
             message = f"{name} was a module of Python that NumPy imported"
             yield CallChange(codes.OLD_PYTHON, node, message, Replace(node, name), more=more)
-            more = ()
 
 
 def _imports_pandas(module: Module) -> bool:
