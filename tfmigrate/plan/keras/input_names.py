@@ -10,25 +10,14 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
-from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import dotted
-from tfmigrate.understand.values import ClassValue, Instance, ModelObject, Parallel
+from tfmigrate.understand.models_named import may_be_model
 
 
 def check(context: Context) -> Iterator[CallChange]:
     """Each read of it becomes the names of the model's inputs, which are the same on Keras 2 and 3."""
     facts = context.facts
     for node in facts.module.all_of(cst.Attribute):
-        if node.attr.value == "input_names" and _is_model(node.value, facts):
+        if node.attr.value == "input_names" and may_be_model(node.value, facts):
             message = "a model of Keras 3 has no `input_names`: they are the names of its inputs"
             edit = Replace(node, ("[each.name for each in ", node.value, ".inputs]"))
             yield CallChange(codes.INPUT_NAMES, node, message, edit)
-
-
-def _is_model(node: cst.BaseExpression, facts: Facts) -> bool:
-    """Whether it is one; of what is out of sight, its name says so."""
-    values = facts.options(node)
-    if any(isinstance(value, ModelObject | Parallel) for value in values):
-        return True
-    own = any(isinstance(value, Instance | ClassValue) for value in values)
-    return not own and (dotted(node) or "").endswith("model")

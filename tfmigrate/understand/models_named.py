@@ -1,0 +1,18 @@
+"""Whether an expression is a model of Keras."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import dotted
+from tfmigrate.understand.values import ClassValue, Instance, ModelObject, Parallel
+
+
+def may_be_model(node: cst.BaseExpression, facts: Facts) -> bool:
+    """Whether it is one; of what is out of sight, its name says so."""
+    values = facts.options(node)
+    if any(isinstance(value, ModelObject | Parallel) for value in values):
+        return True
+    own = any(isinstance(value, Instance | ClassValue) for value in values)
+    return not own and (dotted(node) or "").endswith("model")
