@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.change.calls import passed_as
+from tfmigrate.plan.change.calls import is_none, keywords, passed_as
 from tfmigrate.plan.data.generators import is_out_of_sight
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.strategy.model_group import concerns
@@ -16,7 +16,7 @@ from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.understand import names
 from tfmigrate.understand.carrier import names_in
 from tfmigrate.understand.contents import models_of, opaque_sites
-from tfmigrate.understand.lifecycle import INFERENCE, SAVING, TRAINING, ProgramFacts, Use, Wrap
+from tfmigrate.understand.lifecycle import INFERENCE, LOADING, SAVING, TRAINING, ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module, Unit
 from tfmigrate.understand.values import (
     ClassValue,
@@ -244,7 +244,7 @@ def say_files_of_old_runs(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Modul
             codes.RELOCATED_TEMPLATE,
             wrap.call,
             "cpu_relocation=True trained a clone: what was saved from the template had untrained weights, "
-            "and will have the trained ones now",
+            f"and will have the trained ones now{_begun_with(wrap, facts)}",
             "warn",
         )
     for use in facts.uses:
@@ -262,6 +262,53 @@ def say_files_of_old_runs(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Modul
                 "plain model neither writes nor reads that layout, so files of old runs need converting",
                 "warn",
             )
+
+
+def _begun_with(wrap: Wrap, facts: ProgramFacts) -> str:
+    """The weights that training begins with now, in words, where the clone began with new ones instead."""
+    here, known = wrap.site.frame.module, models_of(wrap.template)
+    parts = _with_own_weights(known)
+    trained = next((number for number, use in enumerate(facts.uses) if _trains(use, wrap)), None)
+    told = [
+        f"{use.method}() at {use.place(here)}"
+        for use in facts.uses[:trained]
+        if use.method in LOADING | TRAINING and not parts.isdisjoint(options(use.receiver))
+    ]
+    told += [
+        f"{model.maker.rpartition('.')[2]}() at {model.site.frame.module.place(model.node, here)}"
+        for model in facts.models
+        if model in parts and _has_weights(model)
+    ]
+    if told:
+        return f"; the clone began with new weights, and training now goes on from those of {told[0]}"
+    if known:
+        return ""
+    return "; the clone began with new weights: if the template was given others before, training now goes on from them"
+
+
+def _with_own_weights(models: Set[ModelObject]) -> frozenset[Value]:
+    """These models and those they are built on; what a copy was made from has weights of its own."""
+    pending, parts = [*models], set[Value]()
+    while pending:
+        model = pending.pop()
+        if model not in parts:
+            parts.add(model)
+            pending.extend(model.on if model.origin != "loaded" else ())
+    return frozenset(parts)
+
+
+def _trains(use: Use, wrap: Wrap) -> bool:
+    """Whether a call trains the parallel model."""
+    parallel = any(isinstance(option, Parallel) and option.wrap.call is wrap.call for option in options(use.receiver))
+    return parallel and use.method in TRAINING
+
+
+def _has_weights(model: ModelObject) -> bool:
+    """Whether a model is made with weights from a file."""
+    if model.origin == "loaded":
+        return model.maker.endswith("load_model")
+    weights = keywords(model.node).get("weights") if isinstance(model.node, cst.Call) else None
+    return model.origin == "a pretrained network" and (weights is None or not is_none(weights.value))
 
 
 def _is_on_the_other_side(use: Use, wrap: Wrap) -> bool:
