@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kit import actions, check_migrated
+from tests.kit import actions, check_migrated, migrate
 from tfmigrate.settings import Settings
 
 PROGRAM = """\
@@ -86,3 +86,59 @@ def test_the_name_of_the_program_is_kept() -> None:
     after = check_migrated(text.replace("\n\n", "\nBatchNorm = Dense(3)\n", 1)).after
     assert "BatchNorm = Dense(3)" in after
     assert "class BatchNorm(" not in after
+
+
+SAVED = """\
+from keras.callbacks import ModelCheckpoint
+from keras.layers import BatchNormalization, Dense
+from keras.models import Sequential, load_model, save_model
+from keras.utils import multi_gpu_model
+
+norm = Sequential([Dense(8, input_shape=(4,)), BatchNormalization(), Dense(1)])
+plain = Sequential([Dense(8, input_shape=(4,))])
+norm.trainable = False
+whole = Sequential([norm, Dense(1)])
+parallel = multi_gpu_model(whole, gpus=2)
+parallel.compile("sgd", "mse")
+{saving}
+"""
+
+
+@pytest.mark.parametrize(
+    ("saving", "told"),
+    [
+        ("norm.save('net.h5')", 1),
+        ("whole.save('net.h5')", 1),
+        ("parallel.save('net.h5')", 1),
+        ("save_model(norm, 'net.h5')", 1),
+        ("text = whole.to_json()", 1),
+        ("kept = ModelCheckpoint('net.h5')", 1),
+        ("plain.save('net.h5')", 0),
+        ("save_model(plain, 'net.h5')", 0),
+        ("whole.save_weights('net.h5')", 0),
+        ("kept = ModelCheckpoint('net.h5', save_weights_only=True)", 0),
+        ("again = load_model('net.h5')", 0),
+    ],
+)
+def test_where_a_model_is_saved_with_the_class_it_is_said(saving: str, told: int) -> None:
+    assert actions(migrate(SAVED.format(saving=saving)), "TFM445").count("warn") == told
+
+
+@pytest.mark.parametrize(("imported", "told"), [("import other", ["warn"]), ("import maker", []), ("import net", [])])
+def test_what_loads_it_without_the_class_is_told_so(imported: str, told: list[str]) -> None:
+    """What imports the module that has the class, or is imported by it, has the class."""
+    loader = (
+        f"from keras.models import load_model\nfrom keras.utils import multi_gpu_model\n{imported}\n\n"
+        "model = load_model('net.h5')\nparallel = multi_gpu_model(model, gpus=2)\nparallel.compile('sgd', 'mse')\n"
+    )
+    file = migrate(loader, maker=SAVED.format(saving=""), net="import maker\n", other="kept = 1\n")
+    assert actions(file, "TFM445") == told
+
+
+def test_a_copy_of_the_definition_has_the_same_name_in_every_file() -> None:
+    assert 'register_keras_serializable(package="frozen")' in migrate(SAVED.format(saving="")).after
+
+
+def test_nothing_is_said_of_files_where_no_layer_has_the_class() -> None:
+    text = SAVED.format(saving="whole.save('net.h5')").replace("norm.trainable = False\n", "")
+    assert actions(migrate(text), "TFM445") == []

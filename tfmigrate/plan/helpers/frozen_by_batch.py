@@ -1,7 +1,7 @@
 import tensorflow as tf
 
 
-@tf.keras.utils.register_keras_serializable(package=__name__)
+@tf.keras.utils.register_keras_serializable(package="frozen")
 class BatchNorm(tf.keras.layers.BatchNormalization):
     """Uses the mean and variance of the batch in training even when frozen, as before TensorFlow 2."""
 

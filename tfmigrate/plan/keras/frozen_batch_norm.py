@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Set
+
+import libcst as cst
 
 from tfmigrate.old_keras import freezes_by_batch
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.calls import is_false
 from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.keras.checkpoints import checkpoints
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
+from tfmigrate.understand.contents import models_of
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.values import Literal
+from tfmigrate.understand.program import Module
+from tfmigrate.understand.values import Literal, ModelObject
+from tfmigrate.walk import calls_in
 
 _LAYER = "keras.layers.BatchNormalization"
+_LOADERS = ("keras.models.load_model", "keras.models.model_from_json", "keras.models.model_from_config")
 _HELPER = "BatchNorm"
 _CHANGED = (
     "in training, a frozen BatchNormalization used the mean and variance of the batch up to Keras 2.3 and TensorFlow "
@@ -29,10 +37,7 @@ def check(context: Context) -> Iterator[CallChange]:
     if not context.migration.once(_freezes):
         return
     facts, settings = context.facts, context.settings
-    named = {call: facts.symbols.get(call.func, "") for call in facts.module.calls}
-    made = [
-        call for call, known in named.items() if names.canonical(known) == _LAYER and _had_old_meaning(known, settings)
-    ]
+    made = _made(facts, settings)
     helper = Helper.of(context.draft, _HELPER, "frozen_by_batch")
     changes = [
         CallChange(
@@ -46,6 +51,79 @@ def check(context: Context) -> Iterator[CallChange]:
             if assigned == Literal(False):
                 message = f"{_CHANGED}: if a frozen layer is one, the model trains differently"
                 yield CallChange(codes.FROZEN_BATCH_NORM, node, message, action="warn")
+    yield from _files(context)
+
+
+def _made(facts: Facts, settings: Settings) -> list[cst.Call]:
+    """The calls that make such layers."""
+    named = {call: facts.symbols.get(call.func, "") for call in facts.module.calls}
+    return [
+        call for call, known in named.items() if names.canonical(known) == _LAYER and _had_old_meaning(known, settings)
+    ]
+
+
+def _files(context: Context) -> Iterator[CallChange]:
+    """A file that holds a whole model names the class, which whatever loads it must know."""
+    facts, settings = context.facts, context.settings
+    made = {module: calls for module, known in context.modules.items() if (calls := _made(known, settings))}
+    if not made:
+        return
+    drafts = context.migration.drafts
+    name = min(Helper.of(drafts[module], _HELPER, "frozen_by_batch").name for module in made if module in drafts)
+    for node in _saves(facts, {call for calls in made.values() for call in calls}):
+        message = (
+            f"the file names the class {name}: a script that loads the model needs it too; copy its definition there, "
+            "or import it"
+        )
+        yield CallChange(codes.FROZEN_BATCH_NORM, node, message, action="warn")
+    if any(_in_one_process(facts.module, module, context.migration) for module in made):
+        return
+    for call in facts.module.calls:
+        if names.canonical(facts.symbols.get(call.func, "")) in _LOADERS:
+            maker = min(module.path for module in made)
+            message = f"if the file holds a model of {maker}, its class {name} is needed here: copy its definition"
+            yield CallChange(codes.FROZEN_BATCH_NORM, call, f"{message}, or import it", action="warn")
+
+
+def _saves(facts: Facts, made: Set[cst.Call]) -> Iterator[cst.Call]:
+    """The calls that save a whole model which has such a layer, or may have one."""
+    seen: set[cst.Call] = set()
+    for use in facts.uses:
+        if use.method in ("save", "to_json") and use.is_of_model and use.call not in seen:
+            if not use.models or _has_one(use.models, made):
+                seen.add(use.call)
+                yield use.call
+    for call in facts.module.calls:
+        if names.canonical(facts.symbols.get(call.func, "")) == "keras.models.save_model" and call.args:
+            models = frozenset[ModelObject]().union(*map(models_of, facts.options(call.args[0].value)))
+            if not models or _has_one(models, made):
+                yield call
+    for checkpoint in checkpoints(facts):
+        only = checkpoint.named.get("save_weights_only")
+        if only is None or is_false(only):
+            yield checkpoint.call
+
+
+def _has_one(models: Iterable[ModelObject], made: Set[cst.Call]) -> bool:
+    """Whether a model, or one that it is built on, has a layer that one of these calls makes."""
+    units = {site.unit for model in models for part in model.base_models() for site in part.sites}
+    return any(part in made for unit in units for part in calls_in(unit))
+
+
+def _in_one_process(module: Module, other: Module, migration: Migration) -> bool:
+    """Whether what runs a module has another one loaded, as far as their imports say."""
+    return other in _reached(module, migration) or module in _reached(other, migration)
+
+
+def _reached(module: Module, migration: Migration) -> set[Module]:
+    """A module, and what it imports, directly or through others."""
+    pending, reached = [module], set[Module]()
+    while pending:
+        importing = pending.pop()
+        if importing not in reached:
+            reached.add(importing)
+            pending.extend(imported for first, imported in migration.facts.imports if first is importing)
+    return reached
 
 
 def _freezes(migration: Migration) -> bool:
