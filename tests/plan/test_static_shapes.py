@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tests import forks
+from tests.kit import actions, migrate
 from tests.plan.whole import migrated
+from tfmigrate.settings import Settings
 
 TENSOR = "t = Dense(3)(Input((4,)))\n"
 
@@ -47,3 +50,114 @@ def test_a_shape_is_written_as_every_version_has_it(before: str, after: str) -> 
 )
 def test_other_shapes_stay(lines: str) -> None:
     assert migrated(TENSOR + lines, "TFM226") == (TENSOR + lines, [])
+
+
+NET = """\
+import numpy as np
+from keras.layers import Conv2D, Input, add
+from keras.models import Model
+from keras.utils import multi_gpu_model
+
+
+def block(x, filters):
+    y = Conv2D(filters, 3, padding="same")(x)
+    if {test}:
+        y = add([y, x])
+    return y
+
+
+pixels = Input({shape})
+net = Model(pixels, block(pixels, 4))
+parallel = multi_gpu_model(net, gpus=2)
+parallel.compile("sgd", "mse")
+"""
+CLOSED, OPEN = "(8, 8, 4)", "(None, None, 4)"
+
+
+def told_of(test: str, shape: str = CLOSED, written_for: str | None = None) -> list[str]:
+    return actions(migrate(NET.format(test=test, shape=shape), Settings(from_version=written_for)), "TFM226")
+
+
+@pytest.mark.parametrize(
+    ("test", "shape"),
+    [
+        ("x.shape == y.shape", CLOSED),
+        ("y.shape != x.shape", CLOSED),
+        ("x.shape == (None, 8, 8, 4)", CLOSED),
+        ("x.shape[:3] == y.shape[:3]", CLOSED),
+        ("x.shape in [y.shape]", CLOSED),
+        ("tuple(x.shape) == tuple(y.shape)", CLOSED),
+        ("x.shape[0] == y.shape[0]", CLOSED),
+        ("x.shape[0] != 16", CLOSED),
+        ("x.shape[1] is None", CLOSED),
+        ("x.shape[1] != None", CLOSED),
+        ("x.shape[1:] == y.shape[1:]", OPEN),
+        ("x.shape[1] == y.shape[1]", OPEN),
+        ("x.shape[-2] != 8", OPEN),
+    ],
+)
+def test_comparisons_that_have_another_result_are_reported(test: str, shape: str) -> None:
+    assert told_of(test, shape) == ["warn"]
+
+
+@pytest.mark.parametrize(
+    ("test", "shape"),
+    [
+        ("x.shape[1:] == y.shape[1:]", CLOSED),
+        ("x.shape[1] == y.shape[1]", CLOSED),
+        ("x.shape[-1] != filters", CLOSED),
+        ("x.shape[-1] != filters", OPEN),
+        ("x.shape[axis] != y.shape[axis]", OPEN),
+        ("x.shape[0] == 16", CLOSED),
+        ("x.shape[0] != y.shape[0]", CLOSED),
+        ("x.shape[-1] is None", CLOSED),
+        ("len(x.shape) == 4", OPEN),
+        ("K.int_shape(x) == K.int_shape(y)", OPEN),
+        ("x.shape == [None, 8, 8, 4]", CLOSED),
+        ("table.shape == other.shape", CLOSED),
+        ("np.zeros(3).shape == np.ones(3).shape", CLOSED),
+        ("np.zeros(3).shape == [3]", CLOSED),
+        ("x.name == y.name", CLOSED),
+    ],
+)
+def test_comparisons_that_mean_the_same_are_not(test: str, shape: str) -> None:
+    assert told_of(test, shape) == []
+
+
+@pytest.mark.parametrize(
+    ("test", "told"),
+    [("x.shape == y.shape", ["warn"]), ("x.shape[0] == y.shape[0]", []), ("tuple(x.shape) == tuple(y.shape)", [])],
+)
+def test_sizes_were_numbers_from_tensorflow_2_on(test: str, told: list[str]) -> None:
+    assert told_of(test, written_for="tensorflow==2.1") == told
+
+
+def test_get_shape_is_written_anew_and_its_comparison_reported() -> None:
+    assert sorted(told_of("x.get_shape() == y.get_shape()")) == ["rewrite", "rewrite", "warn"]
+    assert set(told_of("x.get_shape().as_list() == y.get_shape().as_list()")) == {"rewrite"}
+
+
+def test_a_list_is_compared_with_a_list() -> None:
+    file = migrate(NET.format(test="y.shape[1:] == [8, 8, 4]", shape=CLOSED))
+    assert "if list(y.shape[1:]) == [8, 8, 4]:" in file.after
+
+
+def test_a_shape_in_a_variable_is_one() -> None:
+    text = NET.format(test="size == y.shape", shape=CLOSED).replace(
+        "    y = Conv2D", "    size = x.shape\n    y = Conv2D"
+    )
+    assert actions(migrate(text), "TFM226") == ["warn"]
+
+
+COMPARED = """\
+from tensorflow.keras.layers import Input
+
+x, y = Input((8, 4)), Input((8, 4))
+print(x.shape == y.shape, tuple(x.shape[1:]) == tuple(y.shape[1:]), list(x.shape[1:]) == [8, 4], x.shape[0] is None)
+"""
+
+
+@pytest.mark.runs_tensorflow
+@pytest.mark.parametrize("keras", [3, 2])
+def test_equal_shapes_are_equal_today(keras: int, python: forks.Python) -> None:
+    assert python(keras, COMPARED).stdout.split() == ["True"] * 4

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.calls import is_none
 from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.names.context import Context
+from tfmigrate.plan.names.context import Context, Migration
+from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.reaching import settled
+from tfmigrate.understand.reaching import named, settled
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import Made, Opaque, Parameter
 from tfmigrate.written import Code
@@ -28,6 +32,9 @@ def check(context: Context) -> Iterator[CallChange]:
         change = reader.change_of(node)
         if change is not None:
             yield CallChange(codes.STATIC_SHAPES, node, _MESSAGE, Replace(node, change))
+    comparer = _Comparer(context)
+    for comparison in facts.module.all_of(cst.Comparison):
+        yield from comparer.changes(comparison)
 
 
 _MESSAGE = "the shape of a symbolic tensor is a plain tuple on Keras 3: written in the form that every version accepts"
@@ -81,3 +88,148 @@ class _Reader:
 
 def _is_symbolic(value: object) -> bool:
     return isinstance(value, Made) and value.kind == "tensor"
+
+
+# ---- comparisons ----
+
+_EQUAL = (cst.Equal, cst.NotEqual)
+_AMONG = (cst.In, cst.NotIn)
+_SAME = (cst.Is, cst.IsNot)
+_CHANNELS = -1
+_ROWS_AND_COLUMNS = (1, 2, -2, -3)
+_TELL = "another branch may be taken now, so the network may be another: write the comparison that is meant"
+_NEVER_EQUAL = (
+    "up to TensorFlow 2.3 shapes with an unknown size, as that of the batch, were never equal; those of Keras 3 are "
+    f"tuples, equal where all sizes are: {_TELL}"
+)
+_NOT_NONE = (
+    "TensorFlow 1 had an object for each size, and what it compared with an unknown one was neither equal nor unequal, "
+    f"and never None; on TensorFlow 2 it is None: {_TELL}"
+)
+_NO_LIST = "the shape of a symbolic tensor is a tuple on Keras 3, which no list is equal to: it is made a list"
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """An expression that is a static shape, or a size of one."""
+
+    owner: cst.BaseExpression
+    kind: Literal["whole", "copy", "part", "size"]
+    """With the size of the batch; the same, made a list or a tuple; without it; one size."""
+    index: int | None = None
+
+
+class _Comparer:
+    """Comparisons of static shapes that have another result on Keras 3."""
+
+    def __init__(self, context: Context) -> None:
+        self._facts, self._scopes = context.facts, context.scopes
+        self._open_sizes = context.migration.once(_has_open_sizes)
+        version = context.settings.written_for("tensorflow")
+        self._was_objects = version is None or version < (2,)
+
+    def changes(self, comparison: cst.Comparison) -> Iterator[CallChange]:
+        left = comparison.left
+        for target in comparison.comparisons:
+            right, operator = target.comparator, target.operator
+            shapes = [self._shape_of(left), self._shape_of(right)]
+            if any(shape is not None and self._is_tensor(shape.owner) for shape in shapes):
+                yield from self._told(comparison, [left, right], shapes, operator)
+            left = right
+
+    def _told(
+        self,
+        node: cst.Comparison,
+        sides: list[cst.BaseExpression],
+        shapes: list[_Shape | None],
+        operator: cst.BaseCompOp,
+    ) -> Iterator[CallChange]:
+        kinds = {shape.kind for shape in shapes if shape is not None}
+        others = [settled(side, self._scopes) for side, shape in zip(sides, shapes, strict=True) if shape is None]
+        message = None
+        if "size" in kinds:
+            message = _NOT_NONE if self._was_objects and self._size_differs(shapes, others, operator) else None
+        elif not isinstance(operator, _EQUAL + _AMONG):
+            return
+        elif isinstance(operator, _EQUAL) and any(isinstance(other, cst.List) for other in others):
+            yield from self._as_lists(node, sides, shapes, others)
+        elif "whole" in kinds or ("part" in kinds and self._open_sizes) or ("copy" in kinds and self._was_objects):
+            message = _NEVER_EQUAL
+        if message is not None:
+            yield CallChange(codes.STATIC_SHAPES, node, message, action="warn")
+
+    def _as_lists(
+        self,
+        node: cst.Comparison,
+        sides: list[cst.BaseExpression],
+        shapes: list[_Shape | None],
+        others: list[cst.BaseExpression],
+    ) -> Iterator[CallChange]:
+        """`x.shape[1:] == [8, 8]`; with None in the list it was never equal, and is not today."""
+        side, shape = next((side, shape) for side, shape in zip(sides, shapes, strict=True) if shape is not None)
+        elements = [each.value for other in others if isinstance(other, cst.List) for each in other.elements]
+        if shape.kind == "copy" or any(map(is_none, elements)):
+            return
+        if all(map(_is_symbolic, self._facts.options(shape.owner))):
+            yield CallChange(codes.STATIC_SHAPES, node, _NO_LIST, Replace(side, ("list(", side, ")")))
+
+    def _size_differs(
+        self, shapes: list[_Shape | None], others: list[cst.BaseExpression], operator: cst.BaseCompOp
+    ) -> bool:
+        """Whether a comparison of a size that may be unknown has another result."""
+        indices = [shape.index for shape in shapes if shape is not None]
+        if any(map(is_none, others)):
+            return isinstance(operator, _EQUAL + _SAME) and indices != [_CHANNELS]
+        unknown = any(index == 0 or (self._open_sizes and index in _ROWS_AND_COLUMNS) for index in indices)
+        return unknown and isinstance(operator, cst.NotEqual if others else cst.Equal)
+
+    def _shape_of(self, node: cst.BaseExpression) -> _Shape | None:
+        node = settled(node, self._scopes)
+        if isinstance(node, cst.Attribute):
+            return _Shape(node.value, "whole") if node.attr.value == "shape" else None
+        if isinstance(node, cst.Call):
+            return self._made_by(node)
+        if not isinstance(node, cst.Subscript) or len(node.slice) != 1:
+            return None
+        whole, part = self._shape_of(node.value), node.slice[0].slice
+        if whole is None or whole.kind == "size":
+            return None
+        if isinstance(part, cst.Index):
+            return _Shape(whole.owner, "size", _number(part.value))
+        first = _number(part.lower) if isinstance(part, cst.Slice) and part.lower is not None else 0
+        return whole if first == 0 else _Shape(whole.owner, "part")
+
+    def _made_by(self, call: cst.Call) -> _Shape | None:
+        """`x.get_shape()`, `tuple(x.shape)`."""
+        if isinstance(call.func, cst.Attribute):
+            named = call.func.attr.value == "get_shape" and not call.args
+            return _Shape(call.func.value, "whole") if named else None
+        if not isinstance(call.func, cst.Name) or call.func.value not in ("tuple", "list") or len(call.args) != 1:
+            return None
+        copied = self._shape_of(call.args[0].value)
+        return _Shape(copied.owner, "copy") if copied is not None and copied.kind == "whole" else None
+
+    def _is_tensor(self, node: cst.BaseExpression) -> bool:
+        """Whether something may be a symbolic tensor as far as the program shows it: arrays have shapes as well."""
+        return any(map(_is_symbolic, self._facts.options(node)))
+
+
+def _number(node: cst.BaseExpression) -> int | None:
+    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus):
+        return -node.expression.evaluated_value if isinstance(node.expression, cst.Integer) else None
+    return node.evaluated_value if isinstance(node, cst.Integer) else None
+
+
+def _has_open_sizes(migration: Migration) -> bool:
+    """Whether an input of the program leaves another size open than that of the batch."""
+    return any(
+        isinstance(arg.value, cst.Tuple | cst.List) and any(is_none(each.value) for each in arg.value.elements)
+        for facts in migration.facts.modules.values()
+        for call in facts.module.calls
+        for name, arg in named(call.args, ("shape",) if _is_input(call, facts) else ())
+        if name in ("shape", "input_shape")
+    )
+
+
+def _is_input(call: cst.Call, facts: Facts) -> bool:
+    return names.canonical(facts.symbols.get(call.func, "")) == "keras.layers.Input"
