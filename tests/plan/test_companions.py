@@ -204,7 +204,7 @@ def test_a_period_that_is_not_one_is_kept_by_a_class() -> None:
         ("K.set_session(make())\n", "unknown"),
         ("K.set_session(tf.Session(config=tf.ConfigProto(device_count={'GPU': 0})))\n", "device_count"),
         (
-            "config = tf.ConfigProto()\nif growing:\n    config.gpu_options.allow_growth = True\n"
+            "config = tf.ConfigProto()\nwhile growing:\n    config.gpu_options.allow_growth = True\n"
             "K.set_session(tf.Session(config=config))\n",
             "condition",
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kit import actions, check_migrated
+from tests.kit import actions, check_migrated, check_refused
 
 PROGRAM = """
 import tensorflow as tf
@@ -64,3 +64,172 @@ def test_settings_that_no_session_is_given_go() -> None:
 @pytest.mark.parametrize("more", ["use(config)", "config.gpu_options.allow_growth = asked()", "print(config)"])
 def test_settings_that_something_reads_stay(more: str) -> None:
     assert "config = tf.ConfigProto()" in migrated(CONFIG + more)
+
+
+MAKER = """
+def get_session():
+    import os
+
+    {more}
+    config = tf.ConfigProto()
+    config.gpu_options.allow_growth = True
+    return tf.Session(config=config)
+
+tf.keras.backend.set_session(get_session())
+"""
+GROWTH = 'for gpu in tf.config.list_physical_devices("GPU"):\n    tf.config.experimental.set_memory_growth(gpu, True)\n'
+SET = "tf.keras.backend.set_session(tf.Session(config=config))\n"
+
+
+def check_one_warning(settings: str, reason: str) -> None:
+    """The session stays, and one warning speaks for all its names."""
+    file = check_migrated(PROGRAM.format(settings=settings))
+    assert settings in file.after
+    told = [finding for finding in file.findings if finding.action == "warn"]
+    assert [finding.code for finding in told] == ["TFM211"], told
+    assert reason in told[0].message
+
+
+@pytest.mark.parametrize(
+    "more", ["os.environ['TF_CPP_MIN_LOG_LEVEL'] = '2'", "print('starts')", "if x:\n        print(x)"]
+)
+def test_a_function_that_makes_the_session_keeps_what_else_it_does(more: str) -> None:
+    after = migrated(MAKER.format(more=more))
+    assert "Session(" not in after
+    assert "ConfigProto" not in after
+    assert "set_session" not in after
+    function = after[after.index("def get_session") : after.index("\nget_session()\n")]
+    assert more in function
+    assert "        tf.config.experimental.set_memory_growth(gpu, True)" in function
+    assert "return" not in function
+
+
+def test_the_call_of_such_a_function_stays_where_it_was() -> None:
+    settings = MAKER.format(more="print(1)").replace(
+        "tf.keras.backend.set_session(get_session())",
+        "session = get_session()\nprint(2)\ntf.keras.backend.set_session(session)",
+    )
+    assert "\nget_session()\nprint(2)\n\n" in migrated(settings)
+
+
+def test_such_a_function_keeps_the_rest_where_its_settings_go_up() -> None:
+    text = PROGRAM.format(settings="") + MAKER.format(more="print(1)")
+    after = check_migrated(text).after
+    assert GROWTH + "strategy = tf.distribute.MirroredStrategy(" in after
+    assert "    print(1)\n\nget_session()\n" in after
+
+
+@pytest.mark.parametrize(
+    "more",
+    ["if x:\n        return None", "yield 1", "global config", "sessions = lambda: (yield)"],
+)
+def test_one_that_gives_something_else_too_stays(more: str) -> None:
+    file = check_migrated(PROGRAM.format(settings=MAKER.format(more=more)))
+    assert "set_session(get_session())" in file.after
+    assert actions(file, "TFM211") == ["warn"]
+    assert not actions(file, "TFM501")
+
+
+def test_one_that_calls_another_that_does_more_stays() -> None:
+    outer = MAKER.format(more="print(1)").replace("set_session(get_session())", "set_session(outer())")
+    check_one_warning(outer.replace("\ntf.keras", "\ndef outer():\n    return get_session()\n\ntf.keras"), "outer()")
+
+
+@pytest.mark.parametrize(
+    "settings", [CONFIG + "{0}\n" + SET, MAKER.format(more="pass").replace("return", "{0}\n    return")]
+)
+def test_settings_stand_below_a_choice_of_devices(settings: str) -> None:
+    """Listing GPUs starts them."""
+    chosen = "os.environ['CUDA_VISIBLE_DEVICES'] = '0,1'"
+    after = migrated("import os\n" + settings.format(chosen))
+    assert after.index(chosen) < after.index("list_physical_devices")
+    assert "Session(" not in after
+
+
+def test_settings_stand_above_anything_else() -> None:
+    after = migrated(CONFIG + "print(1)\n" + SET)
+    assert GROWTH + "print(1)\n" in after
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["if x < 1:\n    {0}\n", "if x:\n    if y:\n        {0}\n    print(1)\n", "if x:\n    if y:\n        {0}\n"],
+)
+def test_a_limit_under_a_condition_adds_nothing_to_growth(condition: str) -> None:
+    limit = "config.gpu_options.per_process_gpu_memory_fraction = x"
+    file = check_migrated(PROGRAM.format(settings=CONFIG + condition.format(limit) + SET))
+    assert "fraction" not in file.after
+    assert "config." not in file.after.replace("tf.config.", "")
+    assert file.after.count("set_memory_growth") == 1
+    assert ("if x" in file.after) == ("print" in condition)
+    assert "pass" not in file.after
+    assert "if y" not in file.after
+    told = [finding.message for finding in file.findings if finding.code == "TFM211"]
+    assert len(told) == 1
+    assert "the limit of x of the memory becomes growth on demand" in told[0]
+
+
+def test_a_condition_that_decides_stays() -> None:
+    settings = (
+        "config = tf.ConfigProto()\nif grow:\n    config.gpu_options.allow_growth = True\n"
+        "elif log:\n    print(1)\n    config.log_device_placement = True\n"
+    )
+    after = migrated(settings + SET)
+    assert "if grow:\n    for gpu in tf.config.list_physical_devices" in after
+    assert "elif log:\n    print(1)\n    tf.debugging.set_log_device_placement(True)\n" in after
+    assert "ConfigProto" not in after
+
+
+def test_a_choice_between_two_that_are_the_same_now_goes() -> None:
+    settings = (
+        "config = tf.ConfigProto()\nif x:\n    config.gpu_options.per_process_gpu_memory_fraction = x\n"
+        "else:\n    config.gpu_options.allow_growth = True\n"
+    )
+    after = migrated(settings + SET)
+    assert "if x" not in after
+    assert "\n" + GROWTH in after
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "if x:\n    config.gpu_options.allow_growth = False\n",
+        "if x():\n    config.gpu_options.per_process_gpu_memory_fraction = 0.5\n",
+        "if x:\n    config.gpu_options.allow_growth = True\nelse:\n    print(1)\n",
+        "for x in y:\n    config.gpu_options.allow_growth = True\n",
+        "try:\n    config.gpu_options.allow_growth = True\nexcept ValueError:\n    print(1)\n",
+    ],
+)
+def test_a_condition_that_is_not_understood_stays(condition: str) -> None:
+    check_one_warning(CONFIG + condition + SET, "its settings depend on a condition")
+
+
+def test_a_condition_above_a_choice_of_devices_stays() -> None:
+    chosen = "os.environ['CUDA_VISIBLE_DEVICES'] = '0,1'\n"
+    growth = "config = tf.ConfigProto()\nif x:\n    config.gpu_options.allow_growth = True\n"
+    check_one_warning("import os\n" + growth + chosen + SET, "its settings depend on a condition")
+
+
+def test_a_condition_does_not_go_up() -> None:
+    growth = "config = tf.ConfigProto()\nif x:\n    config.gpu_options.allow_growth = True\n"
+    model, wrap = PROGRAM.format(settings="").split("parallel_model =", 1)
+    check_refused(model + "from options import x\n" + growth + SET + "parallel_model =" + wrap, "TFM103")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "from tensorflow import ConfigProto, Session\nconfig = ConfigProto(device_count=x)\n"
+        "session = Session(config=config)\ntf.keras.backend.set_session(session)\n",
+        "config = tf.ConfigProto(gpu_options=tf.GPUOptions(allow_growth=x))\nsession = tf.Session(config=config)\n",
+    ],
+)
+def test_one_warning_speaks_for_a_session(settings: str) -> None:
+    check_one_warning(settings, "is not understood")
+
+
+def test_the_names_of_another_session_are_told() -> None:
+    settings = "config = tf.ConfigProto(device_count=x)\n" + SET + "with tf.Session() as session:\n    print(session)\n"
+    file = check_migrated(PROGRAM.format(settings=settings))
+    assert actions(file, "TFM211") == ["warn"]
+    assert actions(file, "TFM501") == ["warn"]

@@ -22,6 +22,8 @@ class CallChange:
     action: Action = "rewrite"
     more: tuple[Edit, ...] = ()
     """Further edits, where it takes several."""
+    speaks_for: tuple[cst.CSTNode, ...] = ()
+    """Names of which a warning says enough, so that nothing is said of each."""
 
     @property
     def edits(self) -> tuple[Edit | Revision, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TypeGuard
@@ -12,11 +12,11 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import has_stars, is_false, is_true, keywords, named_items, text_of
-from tfmigrate.plan.edits import Edit, Insert, Rank, Remove, Unwrap
+from tfmigrate.plan.edits import Collapse, Edit, Insert, Rank, Remove, Unwrap
 from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.strategy.late_devices import SessionLines
 from tfmigrate.understand import names
-from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.lifecycle import Facts, ProgramFacts
 from tfmigrate.understand.program import (
     Module,
     dotted,
@@ -26,12 +26,15 @@ from tfmigrate.understand.program import (
     root_name,
     units_of,
 )
+from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import assigned
 from tfmigrate.understand.scopes import LexicalScope, Occurrence, Scopes
+from tfmigrate.walk import walk
 
 _SESSIONS = frozenset({"tensorflow.Session", "tensorflow.InteractiveSession"})
 _CONFIG = "tensorflow.ConfigProto"
 _OPTIONS = "tensorflow.GPUOptions"
+_CONDITION = "its settings depend on a condition"
 
 
 def session_lines(facts: Facts, scopes: Scopes, tf: str, modules: Iterable[Module]) -> SessionLines:
@@ -42,7 +45,7 @@ def session_lines(facts: Facts, scopes: Scopes, tf: str, modules: Iterable[Modul
         {
             call: session_settings.units(facts.module)
             for call, session_settings in settings.items()
-            if not isinstance(session_settings, str)
+            if not isinstance(session_settings, str) and not session_settings.apart
         }
     )
 
@@ -52,34 +55,60 @@ def check(context: Context) -> Iterator[CallChange]:
     facts, scopes, tf, quote = context.facts, context.scopes, context.tf, context.quote
     raised = context.migration.raised
     for setting in (*_set_sessions(facts), *_dropped_sessions(facts, scopes, context.modules)):
-        call, unit = setting.call, setting.unit
+        call = setting.call
         reading = _Reading(facts, scopes, tf)
         settings = reading.session(setting)
+        block = () if isinstance(settings, str) else settings.beside(settings.end, facts.module)
+        start = _below_choices(block, call, facts.module, context.migration.facts) if block else None
+        if isinstance(settings, _Settings) and settings.apart and start is not block[0]:
+            settings = _CONDITION
         if isinstance(settings, str):
-            if setting.made is call:
-                continue  # TFM501 says it
             yield CallChange(
                 codes.SESSIONS,
                 call,
                 f"TensorFlow 2 has no sessions, and this one is not only settings ({settings}): configure tf.config "
                 "instead, and remove it",
                 action="warn",
+                speaks_for=tuple(reading.names_of(setting)),
             )
             continue
-        gpu = scopes.fresh("gpu", reading.scope_of(unit))
-        lines = settings.lines(tf, gpu, facts.module.tree.default_indent, quote)
-        block = settings.beside(unit, facts.module)
-        edits: list[Edit] = (
-            [Insert(raised.get(call, block[0]), "\n".join(lines), block, rank=Rank.RULE)] if lines else []
-        )
-        edits += [Remove(small) for small in settings.removed] + [
-            Unwrap(function, None) for function in settings.functions
-        ]
-        remarks = f"; {'; '.join(settings.said)}" if settings.said else ""
+        gpu = scopes.fresh("gpu", reading.scope_of(settings.end))
+        indent = facts.module.tree.default_indent
+        lines = settings.lines(tf, gpu, indent, quote)
+        edits: list[Edit] = []
+        if lines:
+            assert start is not None
+            edits.append(Insert(raised.get(call, start), "\n".join(lines), block, rank=Rank.RULE))
+        edits += [Remove(small) for small in settings.removed]
+        edits += [Unwrap(whole, None) for whole in settings.whole]
+        for unit, own in settings.apart:
+            edits.append(Insert(unit, "\n".join(own.lines(tf, gpu, indent, quote)), (unit,), rank=Rank.RULE))
+        for unit, made in settings.called:
+            edits.append(Insert(unit, facts.module.code(made), (unit,), rank=Rank.RULE))
+        edits += [Collapse(choice) for choice in settings.choices]
+        remarks = f"; {'; '.join(dict.fromkeys(settings.said))}" if settings.said else ""
         where = ", before the strategy starts the GPUs" if call in raised else ""
         message = f"the session only carried settings, which tf.config takes{where}{remarks}"
         yield CallChange(codes.SESSIONS, call, message, edits[0], more=tuple(edits[1:]))
     yield from _unread_settings(facts, scopes, context.modules)
+
+
+def _below_choices(block: Sequence[cst.CSTNode], call: cst.Call, module: Module, program: ProgramFacts) -> cst.CSTNode:
+    """The first of some lines of one block that no choice of devices follows, as `os.environ["CUDA_VISIBLE_DEVICES"]`
+    is: the session started the GPUs at the last, and to list them does it too."""
+    suite = module.places[block[0]].block
+    chosen = {
+        module.places[unit].index
+        for choice in program.device_choices
+        if choice.node is not call
+        for site in choice.site.chain()
+        if site.frame.module is module
+        for unit in (site.unit, *module.ancestors(site.unit))
+        if module.places[unit].block is suite
+    }
+    end = module.places[block[-1]].index
+    late = max((number for number in chosen if number < end), default=-1)
+    return next(line for line in block if module.places[line].index > late)
 
 
 def _unread_settings(facts: Facts, scopes: Scopes, modules: Iterable[Module]) -> Iterator[CallChange]:
@@ -237,7 +266,21 @@ class _Settings:
     calls: list[str] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
     removed: list[cst.BaseSmallStatement] = field(default_factory=list)
-    functions: list[cst.FunctionDef] = field(default_factory=list)
+    whole: list[cst.FunctionDef | cst.If] = field(default_factory=list)
+    """Functions that only make the session, and conditions of settings that hold in any case."""
+    called: list[tuple[cst.SimpleStatementLine, cst.Call]] = field(default_factory=list)
+    """The lines that call a function that made the session and does other things, and the calls."""
+    apart: list[tuple[cst.SimpleStatementLine, _Settings]] = field(default_factory=list)
+    """Settings that depend on a condition, by the lines in whose place they stand."""
+    choices: list[cst.If] = field(default_factory=list)
+    """Conditions of such settings, which may choose between two that are the same now."""
+    last: cst.SimpleStatementLine | None = None
+
+    @property
+    def end(self) -> cst.SimpleStatementLine:
+        """The last line of those whose place the settings take."""
+        assert self.last is not None
+        return self.last
 
     def lines(self, tf: str, gpu: str, indent: str, quote: str) -> list[str]:
         """The statements that take the session's place. Devices must be chosen before their memory is.
@@ -262,7 +305,11 @@ class _Settings:
         """All units that go, whole."""
         lines = (unit for unit in module.places if isinstance(unit, cst.SimpleStatementLine))
         gone = {unit for unit in lines if all(small in self.removed for small in unit.body)}
-        return frozenset({*gone, *self.functions})
+        return frozenset({*gone, *self.whole} - {unit for unit, _ in self.called})
+
+    def imply(self, other: _Settings) -> bool:
+        """Whether these settings hold where others are made too, and leave those nothing to do."""
+        return self.growth and other.growth and not other.calls and other.visible is None and other.numbers is None
 
     def beside(self, unit: cst.CSTNode, module: Module) -> tuple[cst.CSTNode, ...]:
         """The lines that go whole from the block of `unit`, itself included, in order."""
@@ -286,10 +333,13 @@ class _Reading:
         self._tf = tf
         self._found = _Settings()
         self._block: cst.CSTNode | None = None
+        self._unit: cst.SimpleStatementLine | None = None
+        self._conditional: list[tuple[cst.SimpleStatementLine, cst.Assign, _Settings]] = []
 
     def session(self, one: _Session) -> _Settings | str:
         """The settings of a session, or why it must stay."""
         self._found.removed += [one.unit.body[0], *one.returns]
+        self._found.last = self._unit = one.unit
         self._block = self._module.places[one.unit].block
         try:
             if one.made is None:
@@ -298,6 +348,36 @@ class _Reading:
         except _NotOnlySettings as reason:
             return str(reason)
         return self._found
+
+    def names_of(self, one: _Session) -> Iterator[cst.CSTNode]:
+        """What names the session, its settings and set_session() where it is made, for one warning to speak for all."""
+        yield one.call.func
+        if one.made is not None:
+            yield from self._names(one.made, self.scope_of(one.unit), set())
+
+    def _names(
+        self, node: cst.BaseExpression, scope: LexicalScope, seen: set[cst.BaseExpression]
+    ) -> Iterator[cst.CSTNode]:
+        if node in seen:
+            return
+        seen.add(node)
+        if isinstance(node, cst.Name):
+            for mention in self._scopes.of_variable(node.value, scope):
+                value = assigned(mention) if mention.binds else None
+                if value is not None:
+                    yield from self._names(value, mention.scope, seen)
+        elif isinstance(node, cst.Call) and _name(self._facts, node.func) in {*_SESSIONS, _CONFIG, _OPTIONS}:
+            yield node.func
+            for arg in node.args:
+                yield from self._names(arg.value, scope, seen)
+        elif isinstance(node, cst.Call) and isinstance(node.func, cst.Name):
+            for mention in self._scopes.of_variable(node.func.value, scope):
+                if mention.binds and isinstance(mention.unit, cst.FunctionDef):
+                    inner = self._scopes.by_node[mention.unit]
+                    for unit in self._module.inside(mention.unit):
+                        small = only_statement(unit)
+                        if isinstance(small, cst.Return) and small.value is not None:
+                            yield from self._names(small.value, inner, seen)
 
     def scope_of(self, unit: cst.CSTNode) -> LexicalScope:
         """The variables that a statement sees."""
@@ -337,28 +417,36 @@ class _Reading:
         body = units_of(function.body)
         last = body[-1]
         returned = only_statement(last)
-        if not isinstance(returned, cst.Return) or returned.value is None:
+        if not isinstance(returned, cst.Return) or returned.value is None or not _ends_once(function):
             raise _NotOnlySettings(f"{function.name.value}() does more than create it")
-        before, block = len(self._found.removed), self._block
-        self._block = function.body
+        assert isinstance(last, cst.SimpleStatementLine)
+        found, caller = self._found, self._unit
+        before, outer, whole = len(found.removed), self._block, len(found.whole)
+        self._block, self._unit = function.body, last
         self._session(returned.value, inner)
-        self._block = block
-        gone = set(self._found.removed[before:])
-        for line in body[:-1]:
-            small = line.body if isinstance(line, cst.SimpleStatementLine) else (None,)
-            if not all(
-                statement in gone or isinstance(statement, cst.Pass) or is_docstring(statement) for statement in small
-            ):
-                raise _NotOnlySettings(f"{function.name.value}() does more than create it")
-        del self._found.removed[before:]
-        self._found.functions.append(function)
+        self._block, self._unit = outer, caller
+        if found.called:
+            raise _NotOnlySettings(f"{function.name.value}() does more than create it")
+        gone = {*found.removed[before:], returned, *found.whole[whole:]}
+        if all(_is_gone(line, gone) for line in body):
+            del found.removed[before:], found.whole[whole:]
+            found.whole.append(function)
+            return
+        if found.numbers is not None or caller is None:
+            raise _NotOnlySettings(f"{function.name.value}() does more than create it")
+        found.removed.append(returned)
+        found.called.append((caller, node))
+        found.last = last
 
     def _only_value(self, node: cst.Name, scope: LexicalScope) -> cst.BaseExpression:
         """What a name is bound to, when it is read only here; its assignment goes."""
         binding, reads = self._bound(node, scope)
         if len(reads) != 1:
             raise _NotOnlySettings(f"`{node.value}` is used elsewhere too")
-        return self._taken(binding)
+        value = self._taken(binding)
+        assert isinstance(binding.unit, cst.SimpleStatementLine)
+        self._unit = binding.unit
+        return value
 
     def _bound(self, node: cst.Name, scope: LexicalScope) -> tuple[Occurrence, list[Occurrence]]:
         """What binds a name that is read at `node`, and all reads of what it is bound to there.
@@ -401,8 +489,19 @@ class _Reading:
         return value
 
     def _check_unconditional(self, unit: cst.CSTNode) -> None:
-        if self._module.places[unit].block is not self._block:
-            raise _NotOnlySettings("its settings depend on a condition")
+        if self._conditions(unit):
+            raise _NotOnlySettings(_CONDITION)
+
+    def _conditions(self, unit: cst.CSTNode) -> list[cst.If]:
+        """The conditions under which a line of the session's block runs, the innermost first."""
+        conditions: list[cst.If] = []
+        while self._module.places[unit].block is not self._block:
+            owner = self._module.places[unit].owner
+            if not isinstance(owner, cst.If):
+                raise _NotOnlySettings(_CONDITION)
+            conditions.append(owner)
+            unit = owner
+        return conditions
 
     def _config(self, node: cst.BaseExpression, scope: LexicalScope) -> None:
         value = node
@@ -417,9 +516,34 @@ class _Reading:
         for key, arg in keywords(value).items():
             options = self._gpu_options(arg.value, scope) if key == "gpu_options" else None
             if options is None:
-                self._set(key, arg.value)
+                self._set(key, arg.value, self._found)
             for name, option in (options or {}).items():
-                self._set(f"gpu_options.{name}", option)
+                self._set(f"gpu_options.{name}", option, self._found)
+        self._place_conditional()
+
+    def _place_conditional(self) -> None:
+        """Settings that depend on a condition stand where they stood, but for those that hold in any case."""
+        found = self._found
+        implied = {small for _, small, own in self._conditional if found.imply(own)}
+        for unit, small, own in self._conditional:
+            found.removed.append(small)
+            found.said += own.said
+            if small not in implied:
+                if own == _Settings():
+                    raise _NotOnlySettings(_CONDITION)
+                found.apart.append((unit, own))
+        for choice in dict.fromkeys(choice for unit, *_ in self._conditional for choice in self._conditions(unit)):
+            self._settle(choice, implied)
+
+    def _settle(self, choice: cst.If, implied: Iterable[cst.BaseSmallStatement]) -> None:
+        """What becomes of a condition, of whose settings some go."""
+        gone = {*implied, *self._found.whole}
+        if all(_is_gone(unit, gone) for unit in units_of(choice.body)):
+            if choice.orelse is not None or not is_pure(choice.test):
+                raise _NotOnlySettings(_CONDITION)
+            self._found.whole.append(choice)
+        elif is_pure(choice.test):
+            self._found.choices.append(choice)
 
     def _gpu_options(self, node: cst.BaseExpression, scope: LexicalScope) -> dict[str, cst.BaseExpression] | None:
         """`tf.GPUOptions(allow_growth=True)`, for which protocol buffers also take a dict; either may have a name."""
@@ -439,14 +563,19 @@ class _Reading:
             if isinstance(small, cst.Assign) and len(small.targets) == 1:
                 key = dotted(small.targets[0].target).partition(".")[2]
                 if key and root_name(small.targets[0].target) is mention.node:
-                    self._check_unconditional(mention.unit)
-                    self._set(owner + key, small.value)
-                    self._found.removed.append(small)
+                    if not self._conditions(mention.unit):
+                        self._set(owner + key, small.value, self._found)
+                        self._found.removed.append(small)
+                    else:
+                        own = _Settings()
+                        self._set(owner + key, small.value, own)
+                        assert isinstance(mention.unit, cst.SimpleStatementLine)
+                        self._conditional.append((mention.unit, small, own))
                     return
         raise _NotOnlySettings("its settings are used elsewhere too")
 
-    def _set(self, key: str, value: cst.BaseExpression) -> None:
-        settings, code = self._found, self._module.code(value)
+    def _set(self, key: str, value: cst.BaseExpression, settings: _Settings) -> None:
+        code = self._module.code(value)
         if key == "gpu_options.allow_growth" and (is_true(value) or is_false(value)):
             settings.growth = is_true(value)
         elif key == "gpu_options.per_process_gpu_memory_fraction":
@@ -465,6 +594,21 @@ class _Reading:
             settings.calls.append(f"{self._tf}.config.threading.set_{key}({code})")
         else:
             raise _NotOnlySettings(f"`{key}` = {code} is not understood")
+
+
+def _ends_once(function: cst.FunctionDef) -> bool:
+    """Whether nothing but the end of a function gives anything to others."""
+    parts = list(walk(function.body))
+    return sum(isinstance(part, cst.Return) for part in parts) == 1 and not any(
+        isinstance(part, cst.Yield | cst.Global | cst.Nonlocal) for part in parts
+    )
+
+
+def _is_gone(line: cst.CSTNode, gone: Container[cst.CSTNode]) -> bool:
+    """Whether nothing of a line is left to do."""
+    if not isinstance(line, cst.SimpleStatementLine):
+        return line in gone
+    return all(small in gone or isinstance(small, cst.Pass) or is_docstring(small) for small in line.body)
 
 
 def _joined_numbers(node: cst.BaseExpression) -> cst.BaseExpression | None:

@@ -197,7 +197,8 @@ class _Excused:
 
     def __init__(self, facts: Facts, done: Sequence[CallChange]) -> None:
         self._facts = facts
-        self._done = {*taken_out(done), *(change.node for change in done)}
+        told = (node for change in done for node in (change.node, *change.speaks_for))
+        self._done = {*taken_out(done), *told}
         self._nodes = {*guarded(facts.module), *self._done}
         self._keywords: set[tuple[cst.Call, str]] = set()
         for edit in (edit for change in done for edit in change.edits):
