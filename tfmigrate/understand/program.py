@@ -14,6 +14,7 @@ import libcst as cst
 from tfmigrate.importing import folders_added, paths_of
 from tfmigrate.numbering import SCRIPT, Numbering
 from tfmigrate.understand.layout import Layout
+from tfmigrate.understand.usual_indent import with_usual_indent
 from tfmigrate.walk import walk
 
 Unit = cst.BaseStatement | cst.SimpleStatementLine | cst.SimpleStatementSuite
@@ -82,6 +83,10 @@ class Module:
         self.order: dict[cst.CSTNode, int] = {}
         self._of_kinds: dict[tuple[type[cst.CSTNode], ...], tuple[cst.CSTNode, ...]] = {}
         self._index(self.tree, None)
+        usual = with_usual_indent(self.tree, dict.fromkeys(place.block for place in self.places.values()))
+        if usual is not self.tree:
+            self.tree, self.places, self.order = usual, {}, {}
+            self._index(self.tree, None)
 
     def _index(self, block: cst.Module | cst.BaseSuite, owner: cst.CSTNode | None) -> None:
         for number, unit in enumerate(units_of(block)):
