@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.kit import migrate
@@ -267,3 +269,48 @@ def test_what_the_arm_without_a_wrap_saves_is_no_file_of_the_parallel_model(line
     made = "plain = Sequential([Dense(1, input_shape=(4,))])\nif G > 1:\n    model = multi_gpu_model(plain, G)\n"
     made += "else:\n    model = plain\nmodel.compile('sgd', 'mse')\nf = 'a.keras'\n"
     assert [one.code for one in migrated(made + lines).findings].count("TFM022") == told
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "multi_gpu_model(model, gpus=G)",
+        "K.tensorflow_backend._get_available_gpus()",
+        "parallel.get_layer('sequential_1')",
+    ],
+)
+def test_a_statement_that_would_do_nothing_any_more_goes(statement: str) -> None:
+    head = HEAD.replace("import sys\n", "import sys\n\nfrom keras import backend as K\n")
+    file = migrate(head + BUILT + f"print(1)\n{statement}\nprint(2)\n")
+    assert '    model.compile("sgd", "mse")\nprint(1)\nprint(2)\n' in file.after
+    assert ("backend" in file.after) == ("K." not in statement)
+
+
+@pytest.mark.parametrize(
+    ("statement", "left"),
+    [
+        ("parallel.get_layer('sequential_1').summary()", "model.summary()"),
+        ("parallel.predict_proba(x)", "model.predict(x)"),
+        ("gpus = K.tensorflow_backend._get_available_gpus()", "gpus = [device.name for device in "),
+        ("print(K.tensorflow_backend._get_available_gpus())", "print([device.name for device in "),
+        ("model.input_names", "[each.name for each in model.inputs]"),
+        ("K.clear_session()", "K.clear_session()"),
+        ("len(x)", "len(x)"),
+        ("model", "model"),
+    ],
+)
+def test_any_other_statement_stays(statement: str, left: str) -> None:
+    head = HEAD.replace("import sys\n", "import sys\n\nfrom keras import backend as K\n")
+    after = migrate(head + BUILT + f"print(1)\n{statement}\nprint(2)\n").after
+    assert f"print(1)\n{left}" in after
+
+
+def test_a_notebook_shows_the_value_of_a_statement() -> None:
+    sources = ["from keras import backend as K\n" + HEAD + BUILT, "K.tensorflow_backend._get_available_gpus()"]
+    cells = [
+        {"cell_type": "code", "execution_count": None, "id": f"{n}", "metadata": {}, "outputs": [], "source": [source]}
+        for n, source in enumerate(sources)
+    ]
+    notebook = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    file = migrate_bytes(notebook.encode(), "program.ipynb", Settings())
+    assert "[device.name for device in " in file.after

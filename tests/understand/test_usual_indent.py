@@ -8,7 +8,10 @@ from tests.kit import check_migrated, with_model
 from tfmigrate.understand.program import Module
 
 ODD = "if x:\n     print(x)\n"
-USUAL = "def f():\n    # above\n    return (1,\n  2)\n\n  # between\n\nclass A:\n    '''x\n y'''\n    def g(self):\n        pass\n"
+USUAL = (
+    "def f():\n    # above\n    return (1,\n  2)\n\n  # between\n\n"
+    "class A:\n    ''' x\n y'''\n    def g(self):\n        pass\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +42,7 @@ def test_a_scope_is_indented_so(end: str) -> None:
 
 
 def test_a_scope_in_an_odd_block_is_indented_as_that() -> None:
-    built = "if x:\n  model = Sequential([Dense(1)])\n  parallel_model = multi_gpu_model(model, gpus=2)\n"
+    built = "if x:\n  model = Sequential(layers)\n  parallel_model = multi_gpu_model(model, gpus=2)\n"
     text = (
         "from keras.layers import Dense\nfrom keras.models import Sequential\nfrom keras.utils import multi_gpu_model\n"
     )

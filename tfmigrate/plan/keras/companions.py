@@ -25,7 +25,7 @@ from tfmigrate.plan.edits import Edit, Insert, Replace
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.plan.names.readiness import missing_names
 from tfmigrate.plan.names.tables import Tables
-from tfmigrate.plan.names.unread import drop_unread, unread_imports
+from tfmigrate.plan.names.unread import drop_idle, drop_unread, unread_imports
 from tfmigrate.plan.names.version_tests import only_for_tensorflow_1
 from tfmigrate.plan.strategy.other_names import drop_other_names
 from tfmigrate.walk import walk
@@ -60,6 +60,7 @@ def plan_companions(
     edits.extend(edit for _, edit in sorted(dict.fromkeys(inserts), key=itemgetter(0)))
     # Of two edits of one node the one that the migration itself needs stands.
     draft.edits[:] = combined([*edits, *draft.edits], revisions)
+    drop_idle(draft)
     functions = (scope for node, scope in draft.scopes.by_node.items() if isinstance(node, cst.FunctionDef))
     drop_unread(draft, functions)
     drop_other_names(draft, exported)

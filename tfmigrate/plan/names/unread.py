@@ -7,15 +7,42 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 import libcst as cst
 
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Remove
+from tfmigrate.plan.edits import Remove, Replace
 from tfmigrate.understand import names
-from tfmigrate.understand.program import import_statements, imports_of, units_of
+from tfmigrate.understand.program import dotted, import_statements, imports_of, units_of
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import sole_assignment
 from tfmigrate.understand.scopes import LexicalScope, Occurrence
 from tfmigrate.understand.values import Visible
+from tfmigrate.walk import walk
+from tfmigrate.written import Code, Written, shown
 
+_LISTS = frozenset({"list_logical_devices", "list_physical_devices"})
 SETTINGS_OF_SESSIONS = frozenset({"tensorflow.ConfigProto", "tensorflow.GPUOptions", "tensorflow.OptimizerOptions"})
+
+
+def drop_idle(draft: Draft) -> None:
+    """Takes out statements that the edits leave without effect: `model`, where `multi_gpu_model(model)` was. One that
+    had none before stays, and so does every one of a notebook, which may show its value."""
+    if draft.module.numbering.cells:
+        return
+    new: dict[cst.CSTNode, list[Replace]] = {}
+    for edit in draft.edits:
+        if isinstance(edit, Replace):
+            new.setdefault(edit.node, []).append(edit)
+    for small in draft.module.all_of(cst.Expr):
+        edits = new.get(small.value, [])
+        if len(edits) == 1 and not is_pure(small.value) and _does_nothing(edits[0]):
+            draft.edits.append(Remove(small))
+
+
+def _does_nothing(edit: Replace) -> bool:
+    code: Code = (edit.code,) if isinstance(edit.code, str) else edit.code
+    parts = list(walk(Written(shown(code), code).tree))
+    calls = [part for part in parts if isinstance(part, cst.Call)]
+    return not any(isinstance(part, cst.NamedExpr | cst.Await | cst.Yield) for part in parts) and all(
+        is_pure(call) or dotted(call.func).rpartition(".")[2] in _LISTS for call in calls
+    )
 
 
 def drop_unread(draft: Draft, scopes: Iterable[LexicalScope], exported: Set[str] = frozenset()) -> None:
