@@ -314,3 +314,69 @@ def test_a_notebook_shows_the_value_of_a_statement() -> None:
     notebook = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
     file = migrate_bytes(notebook.encode(), "program.ipynb", Settings())
     assert "[device.name for device in " in file.after
+
+
+BY_GPU = """\
+import tensorflow as tf
+
+if G > 1:
+    with tf.device({device}):
+        model = Sequential([Dense(1, input_shape=(4,))])
+else:
+    model = Sequential([Dense(1, input_shape=(4,))])
+if G > 1:
+    with tf.device({device}):
+        parallel = multi_gpu_model(model, G)
+else:
+    parallel = model
+parallel.compile("sgd", "mse")
+"""
+
+
+@pytest.mark.parametrize("device", ["'/cpu:0'", "'/gpu:1'", "'/device:GPU:3'", "'/gpu:%d' % (G - 1)", "sys.argv[2]"])
+def test_a_device_round_what_is_always_spread_goes(device: str) -> None:
+    after = migrated(BY_GPU.format(device=device)).after
+    assert "tf.device" not in after
+    assert "if G > 1:" not in after
+    assert after.count("model = ") == 1
+
+
+@pytest.mark.parametrize("device", ["'/gpu:0'", "'/device:GPU:0'", "'/CPU:0'"])
+def test_the_first_gpu_needs_no_naming(device: str) -> None:
+    body = f"import tensorflow as tf\nwith tf.device({device}):\n    model = Sequential([Dense(1, input_shape=(4,))])\n"
+    wrapped = "parallel = multi_gpu_model(model, G) if G > 1 else model\nparallel.compile('sgd', 'mse')\n"
+    after = migrated(body + wrapped).after
+    assert "tf.device" not in after
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        "parallel = multi_gpu_model(model, G) if G > 1 else model\n",
+        "parallel = model\nif G > 1:\n    parallel = multi_gpu_model(model, G)\n",
+        "try:\n    parallel = multi_gpu_model(model)\nexcept ValueError:\n    parallel = model\n",
+    ],
+)
+def test_another_gpu_counts_where_one_may_be_used(wrap: str) -> None:
+    body = "import tensorflow as tf\nwith tf.device('/gpu:1'):\n    model = Sequential([Dense(1, input_shape=(4,))])\n"
+    after = migrated(body + wrap + "parallel.compile('sgd', 'mse')\n").after
+    assert "with tf.device('/gpu:1'):\n" in after
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "with tf.device('/gpu:1'):\n    total = tf.zeros(())\n",
+        "with tf.device('/cpu:0'):\n    total = tf.zeros(())\n",
+        "with tf.device('/cpu:0'):\n    pass\n",
+        "with tf.name_scope('a'):\n    total = tf.zeros(())\n",
+    ],
+)
+def test_a_device_that_no_wrap_is_concerned_with_stays(block: str) -> None:
+    assert block in migrated("import tensorflow as tf\n" + block + BUILT + block).after
+
+
+def test_a_device_that_is_asked_for_stays() -> None:
+    body = "import tensorflow as tf\nwith tf.device(choose()):\n    model = Sequential([Dense(1, input_shape=(4,))])\n"
+    after = migrated("from devices import choose\n" + body + BUILT.partition("\n")[2]).after
+    assert "with tf.device(choose()):\n" in after

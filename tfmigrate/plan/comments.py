@@ -10,7 +10,7 @@ import libcst as cst
 
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Arguments, Collapse, Edit, Forget, ImportNames, Insert, Remove, Replace, Unwrap
-from tfmigrate.plan.strategy.guards import is_cpu_device
+from tfmigrate.plan.strategy.guards import device_of
 from tfmigrate.understand.program import units_of
 from tfmigrate.walk import comments_of, walk
 from tfmigrate.written import nodes_of
@@ -58,7 +58,7 @@ class _Going:
 
     def at(self, unit: cst.CSTNode) -> Iterator[cst.Comment]:
         """The comments that go of those above a unit, behind it, and in it where it goes whole."""
-        if unit in self._unwrapped and is_cpu_device(unit, self._draft.facts):
+        if unit in self._unwrapped and device_of(unit, self._draft.facts) is not None:
             yield from self._of_a_device(unit)
         if unit in self._unwrapped or unit in self._collapsed:
             yield from _speaking_of(_PARALLEL, self._above(unit))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import TypeGuard
 
 import libcst as cst
 
@@ -29,6 +31,9 @@ _NEGATED: Mapping[type[cst.BaseCompOp], str] = {
 }
 
 
+_DEFAULT_DEVICE = re.compile(r"cpu|gpu:0\b", re.IGNORECASE)
+
+
 def negated(condition: Written) -> Written:
     """The opposite of a condition: `G <= 1` gives `G > 1`."""
     test = condition.tree
@@ -51,13 +56,28 @@ def _code(node: cst.BaseExpression) -> str:
 
 def is_cpu_device(unit: cst.CSTNode, facts: Facts) -> bool:
     """`with tf.device('/cpu:0'):`, which kept the template off the GPUs."""
+    device = device_of(unit, facts)
+    return isinstance(device, cst.SimpleString) and "cpu" in device.value.lower()
+
+
+def device_of(unit: cst.CSTNode, facts: Facts) -> cst.BaseExpression | None:
+    """What names the device of a `with tf.device(...):`; None for any other statement."""
     if not isinstance(unit, cst.With) or len(unit.items) != 1:
-        return False
+        return None
     call = unit.items[0].item
-    if not isinstance(call, cst.Call) or not call.args or not isinstance(call.args[0].value, cst.SimpleString):
-        return False
+    if not isinstance(call, cst.Call) or len(call.args) != 1 or call.args[0].star:
+        return None
     name = facts.symbols.get(call.func, "")
-    return name.rsplit(".", 1)[-1] in ("device", "device_scope") and "cpu" in call.args[0].value.value.lower()
+    return call.args[0].value if name.rsplit(".", 1)[-1] in ("device", "device_scope") else None
+
+
+def _is_if(node: cst.CSTNode) -> TypeGuard[cst.If]:
+    return isinstance(node, cst.If)
+
+
+def _built_at(wrap: Wrap) -> Iterator[cst.CSTNode]:
+    """The units that make what is wrapped, or call for it."""
+    return (outer.unit for site in opaque_sites(wrap.template) for outer in site.chain())
 
 
 def _is_pass(unit: cst.CSTNode) -> bool:
@@ -105,7 +125,7 @@ class Blocks:
             if (
                 unit in wrapped
                 or (self._is_line(unit) and any(small in self._removed for small in unit.body))  # type: ignore[attr-defined]
-                or (is_cpu_device(unit, self._facts) and self._holds_template(unit))
+                or (self._is_device(unit) and self._holds_template(unit))
             ):
                 concerned.add(unit)
                 concerned.update(self._module.ancestors(unit))
@@ -125,21 +145,44 @@ class Blocks:
                 continue
             for suite in suites_of(unit):
                 self._settle(suite)
-            if is_cpu_device(unit, self._facts) or unit in self._scopes:
+            if self._is_device(unit) or unit in self._scopes or self._is_empty_device(unit):
                 self._unwrap(unit)
             elif isinstance(unit, cst.If):
                 self._settle_if(unit)
             elif isinstance(unit, cst.Try):
                 self._settle_try(unit)
 
+    def _is_device(self, unit: cst.CSTNode) -> bool:
+        """Whether a `with tf.device(...):` says nothing beside a strategy, which places the variables itself.
+
+        The first GPU is where everything is without a strategy. Any other device counts there.
+        """
+        device = device_of(unit, self._facts)
+        if isinstance(device, cst.SimpleString) and _DEFAULT_DEVICE.search(device.value):
+            return True
+        return device is not None and is_pure(device) and self._is_always_spread(unit)
+
+    def _is_empty_device(self, unit: cst.CSTNode) -> bool:
+        device = device_of(unit, self._facts)
+        return isinstance(unit, cst.With) and device is not None and is_pure(device) and self._empty(unit.body)
+
+    def _is_always_spread(self, unit: cst.CSTNode) -> bool:
+        """Whether all that is wrapped of what a block holds is wrapped wherever the block runs."""
+        inside = {*self._module.inside(unit)}
+        held = [wrap for wrap in self._wraps if wrap.site.unit in inside or not inside.isdisjoint(_built_at(wrap))]
+        arms = dict(self._module.arms(unit))
+        known = {(self._module.code(node.test), block is node.body) for node, block in arms.items() if _is_if(node)}
+        return bool(held) and all(
+            isinstance(guard.node, cst.If)
+            and guard.test is not None
+            and (self._module.code(guard.node.test), guard.arm == "body") in known
+            for wrap in held
+            for guard in wrap.guards
+        )
+
     def _holds_template(self, unit: cst.CSTNode) -> bool:
         inside = set(self._module.inside(unit))
-        return any(
-            outer.unit in inside
-            for wrap in self._wraps
-            for site in opaque_sites(wrap.template)
-            for outer in site.chain()
-        )
+        return any(not inside.isdisjoint(_built_at(wrap)) for wrap in self._wraps)
 
     def _unwrap(self, unit: cst.CSTNode) -> None:
         assert isinstance(unit, cst.With)
