@@ -380,3 +380,95 @@ def test_a_device_that_is_asked_for_stays() -> None:
     body = "import tensorflow as tf\nwith tf.device(choose()):\n    model = Sequential([Dense(1, input_shape=(4,))])\n"
     after = migrated("from devices import choose\n" + body + BUILT.partition("\n")[2]).after
     assert "with tf.device(choose()):\n" in after
+
+
+TRIED = """\
+class Net:
+    def __init__(self):
+        self.inner = Sequential([Dense(1, input_shape=(4,))])
+        try:
+            {body}
+        except ValueError{name}:
+            {handler}
+        self.model.compile("sgd", "mse")
+"""
+WRAPPED = "self.model = multi_gpu_model(self.inner)"
+KEPT = "self.model = self.inner"
+
+
+def tried(body: str, handler: str, name: str = "") -> str:
+    lines = (part.replace("\n", "\n            ") for part in (body, handler))
+    body, handler = lines
+    return migrated(TRIED.format(body=body, handler=handler, name=name)).after
+
+
+@pytest.mark.parametrize("name", ["", " as error"])
+@pytest.mark.parametrize(
+    ("body", "handler", "left"),
+    [
+        (
+            f"{WRAPPED}\nprint('several')",
+            f"{KEPT}\nprint('one')",
+            f"        {KEPT}\n        if strategy.num_replicas_in_sync > 1:\n            print('several')\n"
+            "        else:\n            print('one')\n",
+        ),
+        (
+            f"print('several')\n{WRAPPED}",
+            f"print('one')\n{KEPT}",
+            "        if strategy.num_replicas_in_sync > 1:\n            print('several')\n"
+            f"        else:\n            print('one')\n        {KEPT}\n",
+        ),
+        (
+            WRAPPED,
+            f"{KEPT}\nprint('one')",
+            f"        {KEPT}\n        if strategy.num_replicas_in_sync == 1:\n            print('one')\n",
+        ),
+        (
+            f"{WRAPPED}\nprint('several')",
+            KEPT,
+            f"        {KEPT}\n        if strategy.num_replicas_in_sync > 1:\n            print('several')\n",
+        ),
+        (f"{WRAPPED}\nprint(1)", f"{KEPT}\nprint(1)", f"            {KEPT}\n            print(1)\n"),
+        (
+            f"{WRAPPED}\nself.wide = self.model",
+            f"{KEPT}\nself.wide = self.model\nprint('one')",
+            f"        {KEPT}\n        self.wide = self.model\n        if strategy.num_replicas_in_sync == 1:\n",
+        ),
+    ],
+)
+def test_a_try_that_cannot_fail_any_more_goes(body: str, handler: str, left: str, name: str) -> None:
+    after = tried(body, handler, name)
+    assert left in after
+    assert "try:" not in after
+
+
+@pytest.mark.parametrize(
+    ("body", "handler", "name"),
+    [
+        (f"{WRAPPED}\nprint('several')", f"{KEPT}\nprint(error)", " as error"),
+        (f"{WRAPPED}\nself.wide = True", f"{KEPT}\nself.wide = False", ""),
+        (f"{WRAPPED}\nself.wide = int(G)", f"{KEPT}\nself.wide = int(G)\nprint('one')", ""),
+        (f"{WRAPPED}\nself.wide = self.model", f"{KEPT}\nprint('one')", ""),
+        (f"{WRAPPED}\nfor x in y:\n    print(x)", f"{KEPT}\nprint('one')", ""),
+    ],
+)
+def test_a_try_that_may_fail_or_chooses_stays(body: str, handler: str, name: str) -> None:
+    after = tried(body, handler, name)
+    assert "        try:\n" in after
+    assert f"except ValueError{name}:\n" in after
+
+
+def test_what_is_told_of_the_error_needs_it() -> None:
+    body = "model = Sequential([Dense(1, input_shape=(4,))])\ntry:\n    model = multi_gpu_model(model)\n    print(1)\n"
+    after = migrated(f"{body}except ValueError as error:\n    print(error)\nmodel.compile('sgd', 'mse')\n").after
+    assert "try:\n    print(1)\nexcept ValueError as error:\n    print(error)\n" in after
+
+
+def test_what_a_try_does_afterwards() -> None:
+    body = "model = Sequential([Dense(1, input_shape=(4,))])\ntry:\n    model = multi_gpu_model(model)\n"
+    tail = "except ValueError:\n    print('one')\nelse:\n    print('several')\nmodel.compile('sgd', 'mse')\n"
+    after = migrated(body + tail).after
+    assert "if strategy.num_replicas_in_sync > 1:\n    print('several')\nelse:\n    print('one')\n" in after
+    same = migrated(body + tail.replace("several", "one")).after
+    assert "    print('one')\n    model.compile(" in same
+    assert "try" not in same

@@ -338,7 +338,11 @@ class _Editor(cst.CSTTransformer):
             return [updated]  # type: ignore[list-item]
         leading = self.leading(original)
         if isinstance(edit, Branch):
-            return keep_comments(self._comments_in(original), [self._branch(edit, leading)])
+            branch = self._branch(edit, leading)
+            pieces = [branch]
+            if isinstance(original, cst.Try) and isinstance(branch.orelse, cst.Else):
+                pieces = self._common_last(original, self._common_first(original, branch, branch.orelse))
+            return keep_comments(self._comments_in(original), pieces)
         if edit.suite is None:
             return []
         pieces, _ = self._suites[edit.suite]
@@ -348,7 +352,7 @@ class _Editor(cst.CSTTransformer):
         first = led(pieces[0], [*leading, *comment_lines(getattr(pieces[0], "leading_lines", ()))])
         return keep_comments(self._comments_in(original), [first, *pieces[1:]])
 
-    def _common_first(self, original: cst.If, updated: cst.If, orelse: cst.Else) -> Pieces:
+    def _common_first(self, original: cst.If | cst.Try, updated: cst.If, orelse: cst.Else) -> Pieces:
         """What both arms begin with, and an `if` for the rest."""
         body, other = statements_of(updated.body), statements_of(orelse.body)
         common = 0
@@ -366,7 +370,7 @@ class _Editor(cst.CSTTransformer):
         pieces = [*above, led(left, blank_lines(lines_above(body[common])))]
         return keep_comments(self._comments_in(original), pieces)
 
-    def _common_last(self, original: cst.If, pieces: Pieces) -> Pieces:
+    def _common_last(self, original: cst.If | cst.Try, pieces: Pieces) -> Pieces:
         """The same with what both arms end with below the `if`."""
         *above, choice = pieces
         if not isinstance(choice, cst.If) or not isinstance(choice.orelse, cst.Else):

@@ -83,7 +83,8 @@ def renewed(state: State, summary: Summary, arguments: Arguments, node: cst.CSTN
         if isinstance(old, Method):
             return Method(value(old.receiver), old.name, old.function)
         if isinstance(old, Opaque):
-            return old if old.settings else Opaque(old.origin, here | sites, node)
+            maker = node if old.node is None else old.node
+            return old if old.settings else Opaque(old.origin, here | sites, maker)
         return old
 
     return value(summary.value)

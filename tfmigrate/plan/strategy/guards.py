@@ -12,9 +12,10 @@ import libcst as cst
 from tfmigrate.plan.edits import Branch, Unwrap
 from tfmigrate.understand.contents import opaque_sites
 from tfmigrate.understand.lifecycle import Facts, Wrap
-from tfmigrate.understand.program import Module, dotted, suites_of, units_of
+from tfmigrate.understand.program import Module, dotted, only_statement, suites_of, units_of
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.values import Visible
+from tfmigrate.walk import walk
 from tfmigrate.written import Written
 
 _NEGATED: Mapping[type[cst.BaseCompOp], str] = {
@@ -114,6 +115,8 @@ class Blocks:
         """Units that are removed entirely."""
         self.transparent: set[cst.CSTNode] = set()
         """Compound statements whose content takes their place."""
+        self._left_of: dict[cst.CSTNode, cst.BaseSuite] = {}
+        """What takes the place of a `try`, where that is not its body."""
         self._touched = self._round_about()
         self._settle(self._module.tree)
 
@@ -215,49 +218,74 @@ class Blocks:
 
     def _settle_try(self, unit: cst.Try) -> None:
         """`try: wrap except ValueError: fall back` asks whether there are GPUs; the strategy knows."""
-        if len(unit.handlers) != 1 or unit.orelse is not None or unit.finalbody is not None:
+        if len(unit.handlers) != 1 or unit.finalbody is not None or unit not in self._strategies:
             return
-        if unit not in self._strategies:
-            return
-        handler = unit.handlers[0].body
-        if self._empty(unit.body) and self._empty(handler):
+        suite, handler = unit.body, unit.handlers[0].body
+        if unit.orelse is not None:
+            if not self._empty(suite):
+                return
+            suite = unit.orelse.body
+        if self._empty(suite) and self._empty(handler):
             self.edits.append(Unwrap(unit, None))
             self.gone.add(unit)
-        elif not self._empty(unit.body) and self.sense(unit.body) == self.sense(handler):
-            self.edits.append(Unwrap(unit, unit.body))
+        elif not self._empty(suite) and self.sense(suite) == self.sense(handler):
+            self.edits.append(Unwrap(unit, suite))
+            self._left_of[unit] = suite
             self.transparent.add(unit)
-        elif self._only_talks(unit.body) and self._only_talks(handler):
+        elif self._tell_apart(suite, unit.handlers[0]):
             replicas = f"{self._strategies[unit]}.num_replicas_in_sync"
-            if self._empty(unit.body):
-                self.edits.append(Branch(unit, (f"{replicas} == 1",), handler, None))
+            if self._says_nothing(suite):
+                self.edits.append(Branch(unit, (f"{replicas} == 1",), handler, self._unless_empty(suite)))
             else:
-                orelse = None if self._empty(handler) else handler
-                self.edits.append(Branch(unit, (f"{replicas} > 1",), unit.body, orelse))
+                self.edits.append(Branch(unit, (f"{replicas} > 1",), suite, self._unless_empty(handler)))
 
-    def _only_talks(self, suite: cst.BaseSuite) -> bool:
-        """Whether what remains of a block are calls for their own sake: print, logging."""
-        return all(
-            unit in self.gone
-            or (
-                isinstance(unit, cst.SimpleStatementLine)
-                and all(isinstance(small, cst.Expr | cst.Pass) or small in self._removed for small in unit.body)
-            )
-            for unit in units_of(suite)
+    def _unless_empty(self, suite: cst.BaseSuite) -> cst.BaseSuite | None:
+        return None if self._empty(suite) else suite
+
+    def _tell_apart(self, suite: cst.BaseSuite, handler: cst.ExceptHandler) -> bool:
+        """Whether what remains of two blocks only says different things, and assigns the same, which cannot fail."""
+        name = handler.name.name if handler.name is not None else None
+        if isinstance(name, cst.Name) and any(
+            isinstance(part, cst.Name) and part.value == name.value for part in walk(handler.body)
+        ):
+            return False
+        acts = [[unit for unit in units_of(block) if not self._only_talks(unit)] for block in (suite, handler.body)]
+        if not all(self._is_plain(unit) for block in acts for unit in block):
+            return False
+        first, second = ([said for unit in block for said in self._sense_of(unit)] for block in acts)
+        return first == second
+
+    def _says_nothing(self, suite: cst.BaseSuite) -> bool:
+        return all(unit in self.gone or _is_pass(unit) or self._is_plain(unit) for unit in units_of(suite))
+
+    def _is_plain(self, unit: cst.CSTNode) -> bool:
+        """Whether a unit is `self.model = model`, as it will stand."""
+        small = only_statement(unit)
+        if not isinstance(small, cst.Assign):
+            return False
+        wrapped = {wrap.call for wrap in self._wraps if wrap.template_node is not None and dotted(wrap.template_node)}
+        targets = all(dotted(target.target) for target in small.targets)
+        return targets and (small.value in wrapped or bool(dotted(small.value)))
+
+    def _only_talks(self, unit: cst.CSTNode) -> bool:
+        """Whether what remains of a unit are calls for their own sake: print, logging."""
+        return unit in self.gone or (
+            isinstance(unit, cst.SimpleStatementLine)
+            and all(isinstance(small, cst.Expr | cst.Pass) or small in self._removed for small in unit.body)
         )
 
     def sense(self, suite: cst.BaseSuite) -> list[str]:
         """What a block does once the plan is carried out, whatever it looks like."""
-        statements = []
-        for unit in units_of(suite):
-            if unit in self.gone:
-                continue
-            if unit in self.transparent and isinstance(unit, cst.With | cst.If | cst.Try):
-                statements.extend(self.sense(unit.body))
-                continue
-            merged = unit.visit(_Merged({wrap.call: wrap.template_node for wrap in self._wraps}, self._names))
-            assert isinstance(merged, cst.CSTNode)
-            statements.append(ast.dump(ast.parse(self._module.code(merged).strip("\n"))))
-        return statements
+        return [said for unit in units_of(suite) for said in self._sense_of(unit)]
+
+    def _sense_of(self, unit: cst.CSTNode) -> list[str]:
+        if unit in self.gone:
+            return []
+        if unit in self.transparent and isinstance(unit, cst.With | cst.If | cst.Try):
+            return self.sense(self._left_of.get(unit, unit.body))
+        merged = unit.visit(_Merged({wrap.call: wrap.template_node for wrap in self._wraps}, self._names))
+        assert isinstance(merged, cst.CSTNode)
+        return [ast.dump(ast.parse(self._module.code(merged).strip("\n")))]
 
 
 class _Merged(cst.CSTTransformer):
