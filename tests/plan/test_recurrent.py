@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kit import check_migrated
+from tests.kit import actions, check_migrated
 from tfmigrate.settings import Settings
 
 PROGRAM = """\
@@ -31,6 +31,15 @@ GATES = "recurrent_activation=keras_2_hard_sigmoid"
             "LSTM(4, recurrent_activation='tanh')",
             "LSTM(4, recurrent_activation='tanh')",
         ),
+        # Given already, by its place or by its name in Keras 1.
+        ("keras.layers", "keras==2.2.4", "LSTM(4, 'tanh', 'relu')", "LSTM(4, 'tanh', 'relu')"),
+        (
+            "keras.layers",
+            "keras==2.2.4",
+            "LSTM(4, inner_activation='relu')",
+            "LSTM(4, recurrent_activation='relu')",
+        ),
+        ("keras.layers", "keras==2.2.4", "LSTM(4, inner_activation='hard_sigmoid')", f"LSTM(4, {GATES})"),
         ("keras.layers", "keras==2.3.1", "ConvLSTM2D(4, 3)", f"ConvLSTM2D(4, 3, {GATES})"),
         ("keras.layers", "keras==2.2.4", "GRU(4)", f"GRU(4, reset_after=False, {GATES})"),
         ("tensorflow.keras.layers", "tensorflow==1.15", "GRU(4)", f"GRU(4, reset_after=False, {GATES})"),
@@ -45,3 +54,80 @@ def test_a_layer_keeps_the_defaults_of_its_version(layers: str, version: str, la
     file = check_migrated(text, Settings(from_version=version))
     assert f"layer = {after}\n" in file.after
     assert file.after.count("def keras_2_hard_sigmoid(x):") == (GATES in after)
+
+
+FUNCTIONS = """\
+import keras
+from keras import activations, backend as K
+from keras.activations import hard_sigmoid
+from keras.layers import Activation, Conv2D, Dense, Input, Lambda
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+from options import NAME, args
+
+{before}
+model = Sequential([Dense(1, input_shape=(4,))])
+parallel_model = multi_gpu_model(model, gpus=2)
+layer = {layer}
+"""
+OLD = "keras_2_hard_sigmoid"
+
+
+@pytest.mark.parametrize(
+    ("layer", "after"),
+    [
+        ("Activation('hard_sigmoid')", f"Activation({OLD})"),
+        ("Dense(4, 'hard_sigmoid')", f"Dense(4, {OLD})"),
+        ("Dense(4, activation='hard_sigmoid', **more)", f"Dense(4, activation={OLD}, **more)"),
+        ("Conv2D(4, 3, activation=hard_sigmoid)", f"Conv2D(4, 3, activation={OLD})"),
+        ("Activation(keras.activations.hard_sigmoid)", f"Activation({OLD})"),
+        ("Lambda(lambda t: activations.hard_sigmoid(t))", f"Lambda(lambda t: {OLD}(t))"),
+        ("Activation(activations.get('hard_sigmoid'))", f"Activation(activations.get({OLD}))"),
+    ],
+)
+def test_the_function_of_old_keras_is_kept(layer: str, after: str) -> None:
+    file = check_migrated(FUNCTIONS.format(before="", layer=layer))
+    assert f"layer = {after}\n" in file.after
+    assert file.after.count(f"def {OLD}(x):") == 1
+    assert set(actions(file, "TFM303")) == {"rewrite"}
+
+
+def test_a_variable_may_hold_its_name_or_itself() -> None:
+    file = check_migrated(FUNCTIONS.format(before="gate = 'hard_sigmoid'", layer="Activation(gate)"))
+    assert f"layer = Activation({OLD})\n" in file.after
+    file = check_migrated(FUNCTIONS.format(before="gate = activations.hard_sigmoid", layer="Activation(gate)"))
+    assert f"gate = {OLD}\n" in file.after
+    assert "layer = Activation(gate)\n" in file.after
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "gate = 'hard_sigmoid' if args.fast else 'sigmoid'",
+        "gate = 'sigmoid'\nif args.fast:\n    gate = 'hard_sigmoid'",
+    ],
+)
+def test_what_may_be_its_name_is_told(before: str) -> None:
+    file = check_migrated(FUNCTIONS.format(before=before, layer="Activation(gate)"))
+    assert "layer = Activation(gate)\n" in file.after
+    assert actions(file, "TFM303") == ["warn"]
+
+
+@pytest.mark.parametrize(
+    ("before", "layer"),
+    [
+        ("", "Lambda(lambda t: K.hard_sigmoid(t))"),
+        ("", "Activation('sigmoid')"),
+        ("", "Dense(4, name='hard_sigmoid')"),
+        ("", "Input((4,), None, 'hard_sigmoid')"),
+        ("", "Activation(NAME)"),
+        ("def hard_sigmoid(x):\n    return x\n", "Activation(hard_sigmoid)"),
+        ("known = {'hard_sigmoid': 1}", "Activation('relu')"),
+        ("print('hard_sigmoid')", "own('hard_sigmoid')"),
+    ],
+)
+def test_no_other_hard_sigmoid_is_touched(before: str, layer: str) -> None:
+    file = check_migrated(FUNCTIONS.format(before=before, layer=layer))
+    assert f"layer = {layer}\n" in file.after
+    assert OLD not in file.after
+    assert not actions(file, "TFM303")

@@ -1,25 +1,37 @@
-"""Recurrent layers: their gates' activation and the place of the GRU's reset gate had other defaults."""
+"""Recurrent layers: their gates' activation and the place of the GRU's reset gate had other defaults. And the function
+`hard_sigmoid`, of any layer, which is another one in Keras 3."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from typing import TypeGuard
 
 import libcst as cst
 
 from tfmigrate.old_keras import FIRST_WITH_RESET_AFTER, FIRST_WITH_SIGMOID
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import Revision, has_stars, is_true, keywords, text_of
+from tfmigrate.plan.change.calls import Revision, has_stars, is_true, keywords, passed_as, text_of
 from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.values import Symbol
+from tfmigrate.understand.reaching import reaching, settled
+from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.values import Literal, Symbol
 
 _GATED = frozenset(f"keras.layers.{name}" for name in ("LSTM", "GRU", "ConvLSTM2D", "LSTMCell", "GRUCell"))
-_ACTIVATIONS = ("activation", "recurrent_activation")
+_PLACES = {"ConvLSTM2D": 7}
+"""Of `recurrent_activation`, by layer (Keras 2.2.4, 2.3.1 and tf.keras 1.15, by inspect.signature)."""
+_PLACE = 2
+"""Of all others."""
+_INNER = "inner_activation"
+"""What Keras 1 called `recurrent_activation`."""
+_ACTIVATIONS = frozenset({"activation", "recurrent_activation", _INNER})
+_HARD = "hard_sigmoid"
 _HELPER = "keras_2_hard_sigmoid"
 _FIRST_CLASSES = "tensorflow.python.keras.layers."
 """The private package has the layers of TensorFlow 1, defaults and all, in TensorFlow 2 too (measured on 2.3.4)."""
@@ -32,8 +44,8 @@ def check(context: Context) -> Iterator[CallChange]:
 
 def recurrent_defaults(facts: Facts, draft: Draft) -> Iterator[CallChange]:
     """Write the old defaults out; where nothing says which version the code was written for, ask."""
-    settings = draft.settings
-    written: list[tuple[cst.Call, cst.CSTNode, tuple[str, ...]]] = []
+    settings, helper = draft.settings, Helper.of(draft, _HELPER)
+    written = list(_hard_sigmoids(facts, draft.scopes, helper))
     for call in facts.module.calls:
         real = facts.symbols.get(call.func, "")
         known, flavour = names.canonical(real), names.flavour(real)
@@ -44,9 +56,6 @@ def recurrent_defaults(facts: Facts, draft: Draft) -> Iterator[CallChange]:
         if len(choice) > 1:
             yield from _say_choice(call, choice, present, settings)
             continue
-        named = tuple(key for key in _ACTIVATIONS if key in present and text_of(present[key].value) == "hard_sigmoid")
-        if named:
-            written.append((call, present[named[0]], named))
         if known not in _GATED:
             continue
         old = real.startswith(_FIRST_CLASSES) or settings.written_before(flavour, FIRST_WITH_SIGMOID)
@@ -58,14 +67,19 @@ def recurrent_defaults(facts: Facts, draft: Draft) -> Iterator[CallChange]:
                 yield CallChange(codes.RECURRENT_DEFAULTS, call, message, edit)
             elif reset_first is None:
                 yield _ask(call, flavour, "reset_after", "False up to TensorFlow 1.15")
-        if "recurrent_activation" in present:
+        place = _PLACES.get(known.rpartition(".")[2], _PLACE)
+        if _INNER in present or passed_as("recurrent_activation", place, call) is not None:
             continue
         if old or known in _ALWAYS_HARD:
-            written.append((call, call, ("recurrent_activation",)))
+            edit = Revision(call, set=(("recurrent_activation", helper.name),))
+            written.append(CallChange(codes.RECURRENT_DEFAULTS, call, _WRITTEN_OUT, edit))
         elif old is None:
             before = "Keras 2.3" if flavour == "keras" else "TensorFlow 2.0"
             yield _ask(call, flavour, "recurrent_activation", f"'hard_sigmoid' before {before}")
-    yield from _hard_sigmoids(written, Helper.of(draft, _HELPER))
+    warned = [change for change in written if change.action == "warn"]
+    yield from warned
+    done = [change for change in written if change.action != "warn"]
+    yield from helper.brought_by([change.node for change in done], done)
 
 
 def _say_choice(
@@ -101,18 +115,49 @@ def _ask(call: cst.Call, flavour: str, argument: str, was: str) -> CallChange:
     return CallChange(codes.RECURRENT_DEFAULTS, call, message, action="warn")
 
 
-def _hard_sigmoids(
-    candidates: list[tuple[cst.Call, cst.CSTNode, tuple[str, ...]]], helper: Helper
-) -> Iterator[CallChange]:
-    """'hard_sigmoid' was 0.2 x + 0.5 and is x / 6 + 0.5 in Keras 3: a function of its own keeps the old one."""
-    message = "'hard_sigmoid' was 0.2 * x + 0.5, and Keras 3 means another function by that name: written out"
-    changes = [
-        CallChange(
-            codes.RECURRENT_DEFAULTS, node, message, Revision(call, set=tuple((key, helper.name) for key in keys))
-        )
-        for call, node, keys in candidates
-    ]
-    yield from helper.brought_by([call for call, _, _ in candidates], changes)
+_WRITTEN_OUT = "'hard_sigmoid' was 0.2 * x + 0.5, and Keras 3 means another function by that name: written out"
+_MAYBE = (
+    "the activation may be 'hard_sigmoid', which was 0.2 * x + 0.5 and is another function in Keras 3: where that is "
+    "chosen, pass a function that computes clip(0.2 * x + 0.5, 0, 1)"
+)
+
+
+def _hard_sigmoids(facts: Facts, scopes: Scopes, helper: Helper) -> Iterator[CallChange]:
+    """'hard_sigmoid' was 0.2 x + 0.5 and is x / 6 + 0.5 in Keras 3: a function of its own keeps the old one. That of
+    the backend, `K.hard_sigmoid`, is still the old one."""
+    for call in facts.module.calls:
+        for value in _activations(call, facts):
+            if text_of(settled(value, scopes)) == _HARD:
+                yield CallChange(codes.RECURRENT_DEFAULTS, value, _WRITTEN_OUT, Replace(value, helper.name))
+            elif Literal(_HARD) in facts.options(value):
+                yield CallChange(codes.RECURRENT_DEFAULTS, value, _MAYBE, action="warn")
+    for node, name in facts.symbols.items():
+        if names.canonical(name) == f"keras.activations.{_HARD}" and _is_reference(node, scopes):
+            yield CallChange(codes.RECURRENT_DEFAULTS, node, _WRITTEN_OUT, Replace(node, helper.name))
+
+
+_BY_NAME = frozenset({"keras.activations.get", "keras.activations.deserialize"})
+_NO_LAYERS = frozenset({"keras.layers.Input", "keras.layers.InputLayer"})
+"""They take names, and no activation."""
+
+
+def _activations(call: cst.Call, facts: Facts) -> Iterator[cst.BaseExpression]:
+    """What a call may be given as an activation. No positional argument of a layer is any other text of that name."""
+    known = names.canonical(facts.symbols.get(call.func, ""))
+    if known in _BY_NAME or (known.startswith("keras.layers.") and known not in _NO_LAYERS):
+        for arg in call.args:
+            by_name = arg.keyword is not None and (known in _BY_NAME or arg.keyword.value in _ACTIVATIONS)
+            if not arg.star and (by_name or arg.keyword is None):
+                yield arg.value
+
+
+def _is_reference(node: cst.CSTNode, scopes: Scopes) -> TypeGuard[cst.Name | cst.Attribute]:
+    """Whether an expression names the function itself, and no variable that holds it."""
+    if not isinstance(node, cst.Name):
+        return isinstance(node, cst.Attribute)
+    scope = scopes.holding(node)
+    bindings = reaching(node.value, scope, scopes) if scope is not None else []
+    return all(isinstance(binding.node, cst.ImportAlias) for binding in bindings)
 
 
 def stateful_layers(facts: Facts) -> Iterator[CallChange]:
