@@ -132,6 +132,58 @@ def test_an_optimizer_by_a_name_from_elsewhere_is_told_once(name: str, told: set
     assert "compile(optimizer, 'mse')" in file.after
 
 
+ADADELTA = "tf.keras.optimizers.Adadelta(learning_rate=1.0)"
+
+
+def test_an_optimizer_by_a_name_in_a_variable_is_written_out() -> None:
+    body = "opt = 'adadelta'\nparallel_model.compile(loss='mse', optimizer=opt)\n"
+    file = migrated(body)
+    assert f"compile(loss='mse', optimizer={ADADELTA})" in file.after
+    assert "'adadelta'" not in file.after
+    assert [f.action for f in file.findings if f.code == "TFM301"] == ["rewrite"]
+    inside = "def ready():\n    opt = 'adadelta'\n    parallel_model.compile(opt, 'mse')\n\n\nready()\n"
+    file = migrated(inside)
+    assert f"compile({ADADELTA}, 'mse')" in file.after
+    assert "'adadelta'" not in file.after
+
+
+def test_each_compile_gets_an_optimizer_of_its_own() -> None:
+    body = "opt = 'adadelta'\nparallel_model.compile(opt, 'mse')\nmodel.fit(x, y)\nparallel_model.compile(opt, 'mae')\n"
+    after = migrated(body).after
+    assert f"compile({ADADELTA}, 'mse')" in after
+    assert f"compile({ADADELTA}, 'mae')" in after
+
+
+def test_the_name_stays_where_others_read_it() -> None:
+    file = migrated("opt = 'adadelta'\nparallel_model.compile(opt, 'mse')\nprint('trained by', opt)\n")
+    assert "opt = 'adadelta'\n" in file.after
+    assert f"compile({ADADELTA}, 'mse')" in file.after
+    assert "print('trained by', opt)" in file.after
+    sources = {
+        "train.py": HEAD + TAIL + "opt = 'adadelta'\nparallel_model.compile(opt, 'mse')\n",
+        "show.py": "from train import opt\n\nprint(opt)\n",
+    }
+    after = {file.path: file.after for file in migrate_sources(sources, Settings())}["train.py"]
+    assert "opt = 'adadelta'\n" in after
+    assert f"compile({ADADELTA}, 'mse')" in after
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "opt = 'adadelta'\nif fast:\n    opt = 'sgd'\n",
+        "opt = 'adadelta' if fast else 'sgd'\n",
+        "for opt in ('adadelta', 'sgd'):\n    print(opt)\n",
+        "opt = 'sgd'\n",
+    ],
+)
+def test_a_name_that_is_not_settled_is_left(before: str) -> None:
+    file = migrated(f"{before}parallel_model.compile(opt, 'mse')\n")
+    assert "compile(opt, 'mse')" in file.after
+    assert before.splitlines()[0] in file.after
+    assert "rewrite" not in [f.action for f in file.findings if f.code == "TFM301"]
+
+
 def test_where_nothing_tells_the_version_the_place_is_named() -> None:
     text = (HEAD + TAIL + "optimizer = Adagrad()\n").replace("from keras", "from tensorflow.keras")
     file = migrate_bytes(text.encode(), "example.py", Settings())

@@ -20,7 +20,7 @@ from tfmigrate.plan.change.calls import (
     unchanged,
     with_code,
 )
-from tfmigrate.plan.edits import Argument, Arguments, Remark, Replace
+from tfmigrate.plan.edits import Argument, Arguments, Remark, Remove, Replace
 from tfmigrate.plan.keras import positions
 from tfmigrate.plan.keras.decays import decays_of
 from tfmigrate.plan.keras.gradient_clipping import CLIPS, bounds_of
@@ -30,7 +30,9 @@ from tfmigrate.rules import Default
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
-from tfmigrate.understand.program import dotted, import_statements, imports_of
+from tfmigrate.understand.program import dotted, import_statements, imports_of, units_of
+from tfmigrate.understand.reaching import settled, sole_assignment
+from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import (
     Literal,
     Mapping,
@@ -49,7 +51,8 @@ from tfmigrate.written import Code
 def check(context: Context) -> Iterator[CallChange]:
     facts, decays = context.facts, context.migration.once(decays_of)
     yield from optimizer_calls(facts, context.settings, context.tables, context.tf, decays.divided | decays.kept)
-    yield from string_optimizers(facts, context.settings, context.tables, context.tf)
+    exported = {name for module, name in context.migration.facts.exported if module is facts.module}
+    yield from string_optimizers(facts, context.scopes, context.settings, context.tables, context.tf, exported)
     yield from unread_arguments(facts, context.tables)
 
 
@@ -451,8 +454,14 @@ def _without_decay(
     yield CallChange(codes.OPTIMIZER_DECAY, call, message)
 
 
-def string_optimizers(facts: Facts, settings: Settings, tables: Tables, tf: str) -> Iterator[CallChange]:
-    """`compile(optimizer='adadelta')` took the defaults of its time."""
+def string_optimizers(
+    facts: Facts, scopes: Scopes, settings: Settings, tables: Tables, tf: str, exported: Container[str]
+) -> Iterator[CallChange]:
+    """`compile(optimizer='adadelta')` took the defaults of its time. The name may stand in a variable that is bound
+    once: each compile() gets an optimizer of its own, and whatever else reads the variable still reads the name.
+
+    `exported`: names of the module that others import.
+    """
     seen: set[cst.CSTNode] = set()
     named: dict[object, CallChange] = {}
     for use in facts.uses:
@@ -462,12 +471,13 @@ def string_optimizers(facts: Facts, settings: Settings, tables: Tables, tf: str)
         argument = arguments.get("optimizer") if arguments is not None else None
         if argument is None:
             continue
-        if not isinstance(argument.value, cst.SimpleString):
+        literal = settled(argument.value, scopes)
+        if not isinstance(literal, cst.SimpleString):
             changes = _named_elsewhere(use, argument.value, facts, settings, tables)
             named.update(((change.code, change.node, change.message), change) for change in changes)
             continue
         seen.add(use.call)
-        text = str(argument.value.evaluated_value)
+        text = str(literal.evaluated_value)
         if text.lower() == "nadam" and codes.NADAM_MOMENTUM in tables.wanted:
             yield CallChange(codes.NADAM_MOMENTUM, argument.value, _NADAM, action="warn")
         rows = _changed_defaults(text, use, facts, settings, tables)
@@ -477,12 +487,30 @@ def string_optimizers(facts: Facts, settings: Settings, tables: Tables, tf: str)
         was = "; ".join(map(_story, rows))
         code = f"{tf}.keras.optimizers.{rows[0].of.rsplit('.', 1)[-1]}({written})"
         message = f"the optimizer {text!r} took the defaults of its time, written out here: {was}"
-        for number, rule in enumerate(dict.fromkeys(tables.codes[row] for row in rows)):
-            squared = number == 0 and any(row.argument == "epsilon" for row in rows)
-            why = (Remark(argument.value, _WHY_SQUARED),) if squared else ()
-            edit = Replace(argument.value, code) if number == 0 else None
-            yield CallChange(rule, argument.value, message, edit, more=why)
+        squared = any(row.argument == "epsilon" for row in rows)
+        why = (Remark(argument.value, _WHY_SQUARED),) if squared else ()
+        more = (*why, *_idle_variable(argument.value, facts, scopes, exported))
+        first, *others = dict.fromkeys(tables.codes[row] for row in rows)
+        yield CallChange(first, argument.value, message, Replace(argument.value, code), more=more)
+        yield from (CallChange(rule, argument.value, message) for rule in others)
     yield from named.values()
+
+
+def _idle_variable(
+    node: cst.BaseExpression, facts: Facts, scopes: Scopes, exported: Container[str]
+) -> Iterator[Remove]:
+    """The assignment of a module's variable that nothing else reads; those of functions go with their last reader."""
+    scope = scopes.holding(node) if isinstance(node, cst.Name) else None
+    if scope is None or not isinstance(node, cst.Name) or node.value in exported:
+        return
+    mentions = scopes.of_variable(node.value, scope)
+    binding = next(mention for mention in mentions if mention.binds)
+    if binding.scope is not scopes.module or len(mentions) != 2:
+        return
+    assignment = sole_assignment(binding)
+    alone = len(units_of(facts.module.places[binding.unit].block)) == 1
+    if assignment is not None and isinstance(assignment.value, cst.SimpleString) and not alone:
+        yield Remove(assignment)
 
 
 def _changed_defaults(optimizer: str, use: Use, facts: Facts, settings: Settings, tables: Tables) -> list[Default]:
