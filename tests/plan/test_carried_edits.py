@@ -67,6 +67,63 @@ def test_a_sum_as_the_fraction_keeps_its_meaning() -> None:
     assert "int(len(x) * (1.0 - (1 - share)))" in trained("parallel.fit(x, y, validation_split=1 - share)").after
 
 
+@pytest.mark.parametrize(
+    ("share", "call"),
+    [
+        ("share", "model.fit(train_dataset, validation_data=validation_dataset if share > 0 else None)"),
+        ("args.share", "validation_data=validation_dataset if args.share > 0 else None)"),
+        ("args['share']", "validation_data=validation_dataset if args['share'] > 0 else None)"),
+        ("1 - share", "validation_data=validation_dataset if split_at < len(x) else None)"),
+        ("share if flag else 0.1", "validation_data=validation_dataset if split_at < len(x) else None)"),
+        ("np.float(share)", "validation_data=validation_dataset if split_at < len(x) else None)"),
+        ("-0.1", "validation_data=validation_dataset if split_at < len(x) else None)"),
+        ("0.1", "validation_data=validation_dataset)"),
+        ("1 / 10", "validation_data=validation_dataset)"),
+        ("1 - 0.9", "validation_data=validation_dataset)"),
+        ("0.1 if flag else 0.2", "validation_data=validation_dataset)"),
+        ("0.1 if flag else None", "model.fit(x, y, validation_split=0.1 if flag else None)"),
+        ("0.0", "model.fit(train_dataset)"),
+        ("None", "model.fit(train_dataset)"),
+    ],
+)
+def test_rows_are_validated_on_only_where_some_are_held_out(share: str, call: str) -> None:
+    assert call in trained(f"parallel.fit(x, y, validation_split={share})").after
+
+
+@pytest.mark.parametrize(
+    ("given", "always"),
+    [
+        ("train(x, y, 0.1, True)", True),
+        ("SHARE = 0.1\ntrain(x, y, SHARE, True)", True),
+        ("for share in (0.1, 0.2):\n    train(x, y, share, True)", True),
+        ("SHARE = 0\ntrain(x, y, SHARE, True)", False),
+        ("train(x, y, 0.1, True)\ntrain(x, y, 0, True)", False),
+        ("train(x, y, float(input()), True)", False),
+    ],
+)
+def test_what_callers_hold_out_decides(given: str, always: bool) -> None:
+    after = migrate(f"{PROGRAM}    parallel.fit(x, y, validation_split=share)\n\n\n{given}\n").after
+    assert ("validation_data=validation_dataset)" in after) == always
+    assert (" if share > 0 else None" in after) != always
+
+
+@pytest.mark.parametrize(
+    ("option", "keeps"),
+    [
+        ('"--share", type=float', True),
+        ('"--val-share", dest="share", type=float', True),
+        ('"--share", type=float, default=0.1', False),
+        ('"share", type=float, required=True', False),
+        ('"--other", type=float', False),
+    ],
+)
+def test_a_share_that_nobody_gave_keeps_the_arrays(option: str, keeps: bool) -> None:
+    parser = f"import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument({option})\n"
+    after = trained(f"{parser}args = parser.parse_args()\nparallel.fit(x, y, validation_split=args.share)").after
+    assert ("model.fit(x, y, validation_split=args.share)" in after) == keeps
+    assert ("validation_dataset if args.share > 0 else None" in after) != keeps
+
+
 def test_an_expression_over_several_lines_is_bound_in_brackets() -> None:
     after = trained("parallel.fit(x, y, batch_size=8\n    * share)").after
     assert "    global_batch_size = (8\n        * share)\n" in after

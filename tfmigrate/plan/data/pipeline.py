@@ -1,8 +1,9 @@
 """`fit(x, y, batch_size=...)` on arrays becomes a tf.data pipeline with the global batch.
 
 Kept from Keras: `batch_size` is the global batch, the whole set is reshuffled every epoch, `validation_split` takes
-the last fraction before the shuffle, a missing `batch_size` is 32. Where an argument has no equivalent the call stays
-as it is: fit() on arrays under a strategy takes the global batch too, so leaving it is right.
+the last fraction before the shuffle, and nothing where that is 0, a missing `batch_size` is 32. Where an argument has
+no equivalent the call stays as it is: fit() on arrays under a strategy takes the global batch too, so leaving it is
+right.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from tfmigrate.plan.change.calls import FIT, is_false, is_flag, is_none, named_arguments
+from tfmigrate.plan.change.calls import FIT, is_false, is_flag, is_none, keywords, named_arguments, option_names
+from tfmigrate.plan.data.fractions import is_positive
 from tfmigrate.plan.data.only_output import alone, has_one_output
 from tfmigrate.plan.edits import Argument, Arguments, Insert
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import Module
-from tfmigrate.understand.values import NOTHING, Choice, Dataset, Items, Made, Mapping, Parameter, Value
+from tfmigrate.understand.values import NOTHING, Choice, Dataset, Items, Made, Mapping, Opaque, Parameter, Value
 from tfmigrate.written import Code, joined, listed, shown
 
 _DEFAULT_BATCH = 32
@@ -55,6 +57,11 @@ class Pipeline:
 
 _OLD_NAMES = ("nb_epoch",)
 """Of Keras 1, which later versions took too; the rule on them renames the argument wherever it stands."""
+_NEVER_NONE = {
+    **dict.fromkeys(("x", "y", "sample_weight"), "tf.data cannot make a dataset from"),
+    "validation_split": "held out nothing",
+}
+"""Arguments that a pipeline is computed from, and what None in the place of one would be."""
 
 
 def takes_arrays(use: Use, facts: Facts) -> bool:
@@ -87,9 +94,9 @@ def plan_pipeline(
         return "its `shuffle` is not a literal True or False"
     if not isinstance(use.site.unit, cst.SimpleStatementLine):
         return "it is not a statement of its own"
-    absent = [name for name in ("x", "y", "sample_weight") if name in named and _may_be_none(facts, named[name].value)]
+    absent = [name for name in _NEVER_NONE if name in named and _may_be_none(facts, named[name].value)]
     if absent:
-        return f"its `{absent[0]}` may be None, which tf.data cannot make a dataset from"
+        return f"its `{absent[0]}` may be None, which {_NEVER_NONE[absent[0]]}"
     builder = _Builder(module, facts, named, names, replicas, keep, has_one_output(use.models, facts) is True)
     inputs = builder.structure(named["x"].value)
     targets = builder.of_output(named["y"].value)
@@ -100,7 +107,20 @@ def plan_pipeline(
 
 def _may_be_none(facts: Facts, node: cst.BaseExpression) -> bool:
     """Whether what is written there is None on some path; a None that is written out is no question."""
-    return not is_none(node) and any(option == NOTHING or _is_optional(option) for option in facts.options(node))
+    if isinstance(node, cst.IfExp):
+        return any(is_none(arm) or _may_be_none(facts, arm) for arm in (node.body, node.orelse))
+    if is_none(node):
+        return False
+    return _is_unset(facts, node) or any(option == NOTHING or _is_optional(option) for option in facts.options(node))
+
+
+def _is_unset(facts: Facts, node: cst.BaseExpression) -> bool:
+    """Whether an expression reads an option of the command line, which is None where it is not given."""
+    if not isinstance(node, cst.Attribute):
+        return False
+    settings = any(isinstance(value, Opaque) and value.settings for value in facts.options(node.value))
+    declared = [keywords(call) for call in facts.module.calls if node.attr.value in option_names(call)]
+    return settings and any(named.keys().isdisjoint(("default", "required", "action")) for named in declared)
 
 
 def _is_optional(value: Value) -> bool:
@@ -216,6 +236,7 @@ class _Builder:
         length = inputs.length
         rows = _tuple([column.code for column in columns])
         new: dict[str, cst.BaseExpression | str] = {}
+        condition: Code = ()
         if fraction is not None and validation is None:
             if not all(column.simple for column in columns):
                 return "its data is computed in the call, and `validation_split` would compute it twice"
@@ -226,6 +247,7 @@ class _Builder:
             length = (split,)
             lines_after = self._dataset(self._names.validation, held_out, None, batch, False)
             new["validation_data"] = self._names.validation
+            condition = self._where_any(fraction, inputs.length)
         elif validation is not None:
             validated = self._validation(validation, batch)
             lines_after = validated[0]
@@ -244,7 +266,15 @@ class _Builder:
         if lines_after:
             lines.append(lines_after)
         insert = Insert(use.site.unit, joined(lines, "\n"), (use.site.unit,))
-        return Pipeline(insert, self._call(use.call, new), shuffles and self._names.gathering is not None)
+        return Pipeline(insert, self._call(use.call, new, condition), shuffles and self._names.gathering is not None)
+
+    def _where_any(self, fraction: cst.BaseExpression, length: Code) -> Code:
+        """What follows the validation dataset in the call, which Keras fails on where it is empty."""
+        if is_positive(fraction, self._facts):
+            return ()
+        if _is_simple(fraction):
+            return (" if ", fraction, " > 0 else None")
+        return (f" if {self._names.split} < ", *length, " else None")
 
     def _sharding(self, name: str) -> list[Code]:
         """Each of several workers reads all the data and keeps its part of it."""
@@ -331,15 +361,18 @@ class _Builder:
             return one_line
         return (f"{name} = (\n{indent}", *joined(links, f"\n{indent}"), "\n)")
 
-    def _call(self, call: cst.Call, new: dict[str, cst.BaseExpression | str]) -> Arguments:
-        """fit(dataset, ...) with what the dataset does not already carry, every argument after it by name."""
+    def _call(self, call: cst.Call, new: dict[str, cst.BaseExpression | str], condition: Code) -> Arguments:
+        """fit(dataset, ...) with what the dataset does not already carry, every argument after it by name.
+
+        `condition`: what follows the dataset of the rows held out.
+        """
         gone = {"x", "y", "batch_size", "sample_weight", "validation_split", "shuffle"}
         arguments = [Argument(self._names.train, None, None)]
         for name, arg in self._named.items():
             if name == "x":
                 arguments[0] = Argument(self._names.train, None, arg)
             elif name == "validation_split" and "validation_data" in new.keys() - self._named.keys():
-                arguments.append(Argument(new.pop("validation_data"), "validation_data", arg))
+                arguments.append(_held_out(new.pop("validation_data"), arg, condition))
             elif name in new:
                 arguments.append(Argument(new[name], name, arg))
             elif name not in gone:
@@ -348,6 +381,12 @@ class _Builder:
             if name not in self._named:
                 arguments.append(Argument(code, name))
         return Arguments(call, tuple(arguments))
+
+
+def _held_out(data: cst.BaseExpression | str, fraction: cst.Arg, condition: Code) -> Argument:
+    if not condition:
+        return Argument(data, "validation_data", fraction)
+    return Argument(fraction.value, "validation_data", fraction, (data, *condition))
 
 
 def _operand(node: cst.BaseExpression) -> Code:

@@ -8,7 +8,7 @@ from enum import Enum
 
 import libcst as cst
 
-from tfmigrate.plan.change.calls import keywords, text_of
+from tfmigrate.plan.change.calls import keywords, option_names, text_of
 from tfmigrate.understand.lifecycle import Wrap
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.reaching import values_of
@@ -95,20 +95,11 @@ def _declared(node: cst.BaseExpression, modules: Iterable[Module]) -> Iterator[K
     name = _name(node) if isinstance(node, cst.Attribute | cst.Subscript) else None
     for call in (call for module in modules for call in module.calls) if name is not None else ():
         function = _name(call.func) or ""
-        if function == "add_argument" and name in _destinations(call):
+        if name in option_names(call):
             yield from _of_option(call)
         elif function.startswith("DEFINE_") and call.args and text_of(call.args[0].value) == name:
             several = "list" in function or "multi" in function
             yield from _LIST if several else _NUMBER if function.endswith("integer") else _UNKNOWN
-
-
-def _destinations(call: cst.Call) -> set[str]:
-    """The attribute that `add_argument()` sets."""
-    named = keywords(call)
-    if "dest" in named:
-        return {text_of(named["dest"].value) or ""}
-    texts = [text_of(arg.value) or "" for arg in call.args if arg.keyword is None]
-    return {text.lstrip("-").replace("-", "_") for text in texts if text.startswith("--") or not text.startswith("-")}
 
 
 def _of_option(call: cst.Call) -> Kinds:
