@@ -119,17 +119,6 @@ def keywords(call: cst.Call) -> dict[str, cst.Arg]:
     return {arg.keyword.value: arg for arg in call.args if arg.keyword is not None}
 
 
-def option_names(call: cst.Call) -> set[str]:
-    """The attributes that `parser.add_argument()` declares; none for any other call."""
-    if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "add_argument":
-        return set()
-    named = keywords(call)
-    if "dest" in named:
-        return {text_of(named["dest"].value) or ""}
-    texts = [text_of(arg.value) or "" for arg in call.args if arg.keyword is None]
-    return {text.lstrip("-").replace("-", "_") for text in texts if text.startswith("--") or not text.startswith("-")}
-
-
 def has_stars(call: cst.Call) -> bool:
     """Whether a call passes *args or **kwargs, which hide what else it passes."""
     return any(arg.star for arg in call.args)

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from tfmigrate.plan.change.calls import FIT, is_false, is_flag, is_none, keywords, named_arguments, option_names
+from tfmigrate.plan.change.calls import FIT, is_false, is_flag, is_none, keywords, named_arguments
+from tfmigrate.plan.change.command_line import declarations, is_of_absl
 from tfmigrate.plan.data.fractions import is_positive
 from tfmigrate.plan.data.only_output import alone, has_one_output
 from tfmigrate.plan.edits import Argument, Arguments, Insert
@@ -119,7 +120,7 @@ def _is_unset(facts: Facts, node: cst.BaseExpression) -> bool:
     if not isinstance(node, cst.Attribute):
         return False
     settings = any(isinstance(value, Opaque) and value.settings for value in facts.options(node.value))
-    declared = [keywords(call) for call in facts.module.calls if node.attr.value in option_names(call)]
+    declared = [keywords(call) for _, call in declarations(node, (facts.module,)) if not is_of_absl(call)]
     return settings and any(named.keys().isdisjoint(("default", "required", "action")) for named in declared)
 
 

@@ -24,6 +24,7 @@ from tfmigrate.plan.edits import Argument, Arguments, Remark, Remove, Replace
 from tfmigrate.plan.keras import positions
 from tfmigrate.plan.keras.decays import decays_of
 from tfmigrate.plan.keras.gradient_clipping import CLIPS, bounds_of
+from tfmigrate.plan.keras.named_elsewhere import words_named
 from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.names.tables import Tables
 from tfmigrate.rules import Default
@@ -34,7 +35,6 @@ from tfmigrate.understand.program import dotted, import_statements, imports_of, 
 from tfmigrate.understand.reaching import settled, sole_assignment
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import (
-    Literal,
     Mapping,
     Opaque,
     Parallel,
@@ -51,8 +51,7 @@ from tfmigrate.written import Code
 def check(context: Context) -> Iterator[CallChange]:
     facts, decays = context.facts, context.migration.once(decays_of)
     yield from optimizer_calls(facts, context.settings, context.tables, context.tf, decays.divided | decays.kept)
-    exported = {name for module, name in context.migration.facts.exported if module is facts.module}
-    yield from string_optimizers(facts, context.scopes, context.settings, context.tables, context.tf, exported)
+    yield from string_optimizers(context)
     yield from unread_arguments(facts, context.tables)
 
 
@@ -454,14 +453,11 @@ def _without_decay(
     yield CallChange(codes.OPTIMIZER_DECAY, call, message)
 
 
-def string_optimizers(
-    facts: Facts, scopes: Scopes, settings: Settings, tables: Tables, tf: str, exported: Container[str]
-) -> Iterator[CallChange]:
+def string_optimizers(context: Context) -> Iterator[CallChange]:
     """`compile(optimizer='adadelta')` took the defaults of its time. The name may stand in a variable that is bound
-    once: each compile() gets an optimizer of its own, and whatever else reads the variable still reads the name.
-
-    `exported`: names of the module that others import.
-    """
+    once: each compile() gets an optimizer of its own, and whatever else reads the variable still reads the name."""
+    facts, settings, tables, tf = context.facts, context.settings, context.tables, context.tf
+    exported = {name for module, name in context.migration.facts.exported if module is facts.module}
     seen: set[cst.CSTNode] = set()
     named: dict[object, CallChange] = {}
     for use in facts.uses:
@@ -471,9 +467,9 @@ def string_optimizers(
         argument = arguments.get("optimizer") if arguments is not None else None
         if argument is None:
             continue
-        literal = settled(argument.value, scopes)
+        literal = settled(argument.value, context.scopes)
         if not isinstance(literal, cst.SimpleString):
-            changes = _named_elsewhere(use, argument.value, facts, settings, tables)
+            changes = _named_elsewhere(use, argument.value, context)
             named.update(((change.code, change.node, change.message), change) for change in changes)
             continue
         seen.add(use.call)
@@ -489,7 +485,7 @@ def string_optimizers(
         message = f"the optimizer {text!r} took the defaults of its time, written out here: {was}"
         squared = any(row.argument == "epsilon" for row in rows)
         why = (Remark(argument.value, _WHY_SQUARED),) if squared else ()
-        more = (*why, *_idle_variable(argument.value, facts, scopes, exported))
+        more = (*why, *_idle_variable(argument.value, facts, context.scopes, exported))
         first, *others = dict.fromkeys(tables.codes[row] for row in rows)
         yield CallChange(first, argument.value, message, Replace(argument.value, code), more=more)
         yield from (CallChange(rule, argument.value, message) for rule in others)
@@ -522,21 +518,18 @@ def _changed_defaults(optimizer: str, use: Use, facts: Facts, settings: Settings
     ]
 
 
-def _named_elsewhere(
-    use: Use, argument: cst.BaseExpression, facts: Facts, settings: Settings, tables: Tables
-) -> Iterator[CallChange]:
+def _named_elsewhere(use: Use, argument: cst.BaseExpression, context: Context) -> Iterator[CallChange]:
     """`compile(optimizer=name)`: the name comes from elsewhere and may serve others too, so it is reported."""
-    optimizer = use.argument(0, "optimizer")
-    for option in options(optimizer) if optimizer is not None else ():
-        if isinstance(option, Literal) and isinstance(option.value, str):
-            rows = _changed_defaults(option.value, use, facts, settings, tables)
-            for rule in dict.fromkeys(tables.codes[row] for row in rows):
-                was = "; ".join(_story(row) for row in rows if tables.codes[row] == rule)
-                message = (
-                    f"the optimizer may be {option.value!r}, named elsewhere: {was}; create the optimizer where its "
-                    "name is chosen, and write out the old values"
-                )
-                yield CallChange(rule, argument, message, action="warn")
+    tables = context.tables
+    for word in words_named(argument, use, context.migration):
+        rows = _changed_defaults(word, use, context.facts, context.settings, tables)
+        for rule in dict.fromkeys(tables.codes[row] for row in rows):
+            was = "; ".join(_story(row) for row in rows if tables.codes[row] == rule)
+            message = (
+                f"the optimizer may be {word!r}, named elsewhere: {was}; create the optimizer where its name is "
+                "chosen, and write out the old values"
+            )
+            yield CallChange(rule, argument, message, action="warn")
 
 
 def flavour_of(use: Use, facts: Facts) -> str:

@@ -12,11 +12,11 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import named_arguments, text_of
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.methods import COMPILE, keras_calls
+from tfmigrate.plan.keras.named_elsewhere import words_named
 from tfmigrate.plan.keras.optimizers import flavour_of
 from tfmigrate.plan.keras.saving import saves_hdf5
-from tfmigrate.plan.names.context import Context
+from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Facts, Use
-from tfmigrate.understand.values import Literal
 
 METRICS: Mapping[str, str] = {"kullback_leibler_divergence": "KLDivergence", "logcosh": "LogCoshError"}
 """The classes that compute them; Keras 3 knows no word, or gives the metric another name."""
@@ -25,12 +25,12 @@ TURNED = frozenset({"cosine_proximity", "cosine"})
 
 
 def check(context: Context) -> Iterator[CallChange]:
-    yield from old_words(context.facts, context.tf)
+    yield from old_words(context.facts, context.migration, context.tf)
     if context.migration.once(saves_hdf5):
-        yield from loss_aliases(context.facts)
+        yield from loss_aliases(context.facts, context.migration)
 
 
-def loss_aliases(facts: Facts) -> Iterator[CallChange]:
+def loss_aliases(facts: Facts, migration: Migration) -> Iterator[CallChange]:
     """`compile(loss='mse')` of a model that is saved to HDF5: Keras 3 writes the short name there and does not know it
     when it loads the model (3.15.1; each of them measured, and none of the metrics of these names)."""
     for use in keras_calls(facts, "compile"):
@@ -43,9 +43,7 @@ def loss_aliases(facts: Facts) -> Iterator[CallChange]:
                 edit = Replace(node, f"{node.prefix}{node.quote}{new}{node.quote}")
                 yield CallChange(codes.LOSS_ALIAS, node, message, edit)
             elif word is None:
-                for option in sorted(
-                    {str(possible.value) for possible in facts.options(node) if isinstance(possible, Literal)}
-                ):
+                for option in words_named(node, use, migration):
                     if option.lower() in SHORT_LOSSES:
                         message = (
                             f"the loss may be {option!r}, with which Keras 3 cannot load the model from an HDF5 file: "
@@ -54,23 +52,21 @@ def loss_aliases(facts: Facts) -> Iterator[CallChange]:
                         yield CallChange(codes.LOSS_ALIAS, node, message, action="warn")
 
 
-def old_words(facts: Facts, tf: str) -> Iterator[CallChange]:
+def old_words(facts: Facts, migration: Migration, tf: str) -> Iterator[CallChange]:
     """`compile(loss='logcosh', metrics=['kullback_leibler_divergence'])`."""
     for use in keras_calls(facts, "compile"):
         named = named_arguments(use.call, COMPILE) or {}
         if "loss" in named:
-            yield from _losses(use, named["loss"].value, facts)
+            yield from _losses(use, named["loss"].value, facts, migration)
         if "metrics" in named:
             yield from _metrics(named["metrics"].value, tf)
 
 
-def _losses(use: Use, argument: cst.BaseExpression, facts: Facts) -> Iterator[CallChange]:
+def _losses(use: Use, argument: cst.BaseExpression, facts: Facts, migration: Migration) -> Iterator[CallChange]:
     for node in _written(argument):
         word = text_of(node)
         if word is None:
-            for option in sorted(
-                {str(possible.value) for possible in facts.options(node) if isinstance(possible, Literal)}
-            ):
+            for option in words_named(node, use, migration):
                 if option in LOSS_WORDS:
                     message = (
                         f"the loss may be {option!r}, which Keras 3 does not know: it is {LOSS_WORDS[option]!r} now"

@@ -8,7 +8,8 @@ from enum import Enum
 
 import libcst as cst
 
-from tfmigrate.plan.change.calls import keywords, option_names, text_of
+from tfmigrate.plan.change.calls import keywords, text_of
+from tfmigrate.plan.change.command_line import declarations, is_of_absl, last_name
 from tfmigrate.understand.lifecycle import Wrap
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.reaching import values_of
@@ -59,7 +60,7 @@ def kinds(wrap: Wrap, scopes: Mapping[Module, Scopes]) -> Kinds:
     used = {kind for frame, node in mentions for kind in _used(node, frame, scopes[frame.module])}
     if declared or used:
         return frozenset(declared | used)
-    return _NUMBER if any(_COUNTING_NAME.search(_name(node) or "") for _, node in mentions) else _UNKNOWN
+    return _NUMBER if any(_COUNTING_NAME.search(last_name(node) or "") for _, node in mentions) else _UNKNOWN
 
 
 def _of_value(value: Value) -> Kinds:
@@ -74,30 +75,19 @@ def _of_node(node: cst.CSTNode | None) -> Kinds:
     """What an expression gives, by its form."""
     if isinstance(node, cst.Call):
         func = node.func
-        return _RETURNS.get(func.value if isinstance(func, cst.Name) else _name(func) or "", _UNKNOWN)
+        return _RETURNS.get(func.value if isinstance(func, cst.Name) else last_name(func) or "", _UNKNOWN)
     if isinstance(node, cst.BinaryOperation):
         return _NUMBER if isinstance(node.operator, _ARITHMETIC) else _UNKNOWN
     return _UNKNOWN
 
 
-def _name(node: cst.CSTNode) -> str | None:
-    """The last part of a name: `gpus` of `gpus`, `args.gpus` and `args["gpus"]`."""
-    if isinstance(node, cst.Name):
-        return node.value
-    if isinstance(node, cst.Attribute):
-        return node.attr.value
-    index = node.slice[0].slice if isinstance(node, cst.Subscript) and len(node.slice) == 1 else None
-    return text_of(index.value) if isinstance(index, cst.Index) else None
-
-
 def _declared(node: cst.BaseExpression, modules: Iterable[Module]) -> Iterator[Kind]:
-    """What options of the command line that have this name hold: argparse's, and the flags of absl and TensorFlow."""
-    name = _name(node) if isinstance(node, cst.Attribute | cst.Subscript) else None
-    for call in (call for module in modules for call in module.calls) if name is not None else ():
-        function = _name(call.func) or ""
-        if name in option_names(call):
+    """What options of the command line that have this name hold."""
+    for _, call in declarations(node, modules):
+        function = last_name(call.func) or ""
+        if not is_of_absl(call):
             yield from _of_option(call)
-        elif function.startswith("DEFINE_") and call.args and text_of(call.args[0].value) == name:
+        else:
             several = "list" in function or "multi" in function
             yield from _LIST if several else _NUMBER if function.endswith("integer") else _UNKNOWN
 
@@ -118,13 +108,13 @@ def _of_option(call: cst.Call) -> Kinds:
 
 def _used(node: cst.BaseExpression, frame: Frame, scopes: Scopes) -> Iterator[Kind]:
     """What the program does with an expression where it means the same: compares it, loops over it, ..."""
-    module, name = frame.module, _name(node)
+    module, name = frame.module, last_name(node)
     text = module.code(node)
     scope = scopes.by_node[frame.function or module.tree]
     owner = scopes.owner(node.value, scope) if isinstance(node, cst.Name) else None
     for part in walk(owner.node) if owner is not None and owner is scope else module.nodes:
         for operand, role in _operands(part):
-            if _name(operand) == name and module.code(operand) == text:
+            if last_name(operand) == name and module.code(operand) == text:
                 yield from role
 
 

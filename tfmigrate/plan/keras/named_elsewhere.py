@@ -1,0 +1,57 @@
+"""Words that compile() is given by a name: literals of the program, and what an option of its command line can be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tfmigrate.plan.change.calls import text_of
+from tfmigrate.plan.change.command_line import choices_of, declarations, default_of
+from tfmigrate.plan.names.context import Migration
+from tfmigrate.understand.lifecycle import Facts, Use
+from tfmigrate.understand.reaching import values_of
+from tfmigrate.understand.values import Items, Literal, Method, Opaque, Parameter, Symbol, Value
+
+
+def words_named(argument: cst.BaseExpression, use: Use, migration: Migration) -> list[str]:
+    """The words that an argument of a call may be, as far as the program shows them, in alphabetical order."""
+    facts = migration.facts.modules[use.site.frame.module]
+    return sorted({*_literals(facts.options(argument)), *words_of_command_line(argument, use, migration)})
+
+
+def words_of_command_line(argument: cst.BaseExpression, use: Use, migration: Migration) -> Iterator[str]:
+    """The default and the choices of the option that an argument of a call is."""
+    modules = migration.facts.modules
+    scopes = {module: migration.scopes_of(module) for module in modules}
+    for frame, node in values_of(argument, use.site.frame, scopes):
+        values = modules[frame.module].options(node)
+        if values and not any(map(_is_unknown, values)):
+            continue
+        for module, declaration in declarations(node, modules):
+            for given in (default_of(declaration), choices_of(declaration)):
+                yield from _texts(given, modules[module]) if given is not None else ()
+
+
+def _is_unknown(value: Value) -> bool:
+    if isinstance(value, Symbol):
+        return "FLAGS" in value.name.split(".")  # of absl, or of TensorFlow 1
+    return isinstance(value, Opaque | Parameter) or (isinstance(value, Method) and value.function is None)
+
+
+def _texts(node: cst.BaseExpression, facts: Facts) -> Iterator[str]:
+    if isinstance(node, cst.List | cst.Tuple | cst.Set):
+        for element in node.elements:
+            yield from _texts(element.value, facts)
+    elif (text := text_of(node)) is not None:
+        yield text
+    else:
+        yield from _literals(facts.options(node))
+
+
+def _literals(values: frozenset[Value]) -> Iterator[str]:
+    for value in values:
+        if isinstance(value, Literal) and isinstance(value.value, str):
+            yield value.value
+        elif isinstance(value, Items):
+            yield from _literals(frozenset(value.values))
