@@ -125,3 +125,100 @@ def test_a_loss_that_may_be_a_short_name_is_reported_where_hdf5_keeps_it(saved: 
     text = SCRIPT.format(keras="keras", arguments="loss=chosen") + f"{saved}\n"
     result = migrate(text.replace('LOSS = "logcosh"', 'chosen = "MSE" if simple else "hinge"'))
     assert actions(result, "TFM239") == said
+
+
+SEVERAL = """
+from keras.layers import Dense, Input
+from keras.models import Model, Sequential, load_model, save_model
+from keras.utils import multi_gpu_model
+
+inner = Sequential([Dense(6, input_shape=(6,))])
+x = Input(shape=(6,))
+both = Model(x, [inner(x), inner(inner(x))])
+parallel = multi_gpu_model(both, gpus=2)
+{more}
+parallel.compile("adam", loss=["mse", "mse"])
+parallel.train_on_batch(a, [b, b])
+"""
+
+
+@pytest.mark.parametrize(
+    "saved",
+    [
+        "inner.save('a.h5')",
+        "save_model(inner, 'a.h5')",
+        "inner.save(path)",
+        "choose().save(path)",
+        "choose().save('a')",
+    ],
+)
+def test_the_loss_of_a_model_that_is_not_saved_keeps_its_name(saved: str) -> None:
+    result = migrate(SEVERAL.format(more=saved))
+    assert 'loss=["mse", "mse"]' in result.after
+    assert actions(result, "TFM239") == []
+
+
+@pytest.mark.parametrize(
+    "saved",
+    [
+        "both.save('a.h5')",
+        "save_model(parallel, 'a.h5')",
+        "inner.save('a.h5')\nboth.save('b.h5')",
+        "inner.save('a.h5')\nparallel.fit(a, [b, b], callbacks=[ModelCheckpoint('b.h5')])",
+        "for model in (inner, both):\n    model.save(path)",
+        "inner.save('a.h5')\nmodels[0].save('b.h5')",
+        "choose().save('b.h5')",
+    ],
+)
+def test_the_losses_of_a_saved_model_get_long_names(saved: str) -> None:
+    text = SEVERAL.format(more=saved)
+    result = migrate(f"from keras.callbacks import ModelCheckpoint\n{text}")
+    assert 'loss=["mean_squared_error", "mean_squared_error"]' in result.after
+    assert actions(result, "TFM239") == ["rewrite", "rewrite"]
+
+
+KEPT_IN_A_CLASS = """
+from keras.layers import Dense, Input
+from keras.models import Model
+from keras.utils import multi_gpu_model
+
+
+class Net:
+    def __init__(self, gpus):
+        x = Input(shape=(6,))
+        self.base = Model(x, [Dense(3)(x), Dense(6)(x)])
+        self.model = multi_gpu_model(self.base, gpus=gpus)
+
+    def compile(self, loss={loss}):
+        self.model.compile("adam", loss=loss)
+
+    def save(self):
+        self.base.save("{file}")
+
+
+net = Net(2)
+net.compile()
+net.model.fit(x, [y, z])
+net.save()
+"""
+
+
+@pytest.mark.parametrize(
+    ("loss", "file", "said"),
+    [
+        ('["mse", "mse"]', "net.h5", ["warn"]),
+        ('{"a": "mse", "b": "hinge"}', "net.h5", ["warn"]),
+        ('["mse", "mae"]', "net.h5", ["warn", "warn"]),
+        ('["hinge", None]', "net.h5", []),
+        ('["mse", "mse"]', "net.keras", []),
+    ],
+)
+def test_losses_in_a_list_from_elsewhere_are_reported(loss: str, file: str, said: list[str]) -> None:
+    result = migrate(KEPT_IN_A_CLASS.replace("{loss}", loss).replace("{file}", file))
+    assert f"loss={loss}" in result.after
+    assert actions(result, "TFM239") == said
+
+
+def test_old_words_in_a_list_from_elsewhere_are_reported() -> None:
+    result = migrate(KEPT_IN_A_CLASS.replace("{loss}", '["logcosh", "mse"]').replace("{file}", "net.keras"))
+    assert actions(result, "TFM222") == ["warn"]

@@ -11,7 +11,7 @@ from tfmigrate.plan.change.command_line import choices_of, declarations, default
 from tfmigrate.plan.names.context import Migration
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.reaching import values_of
-from tfmigrate.understand.values import Items, Literal, Method, Opaque, Parameter, Symbol, Value
+from tfmigrate.understand.values import Items, Literal, Mapping, Method, Opaque, Parameter, Symbol, Value, options
 
 
 def words_named(argument: cst.BaseExpression, use: Use, migration: Migration) -> list[str]:
@@ -53,5 +53,5 @@ def _literals(values: frozenset[Value]) -> Iterator[str]:
     for value in values:
         if isinstance(value, Literal) and isinstance(value.value, str):
             yield value.value
-        elif isinstance(value, Items):
-            yield from _literals(frozenset(value.values))
+        elif isinstance(value, Items | Mapping):
+            yield from _literals(frozenset().union(*map(options, value.values)))

@@ -19,9 +19,11 @@ from tfmigrate.plan.keras.callbacks import changed_keys, renamed_keys
 from tfmigrate.plan.keras.checkpoints import checkpoints
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
+from tfmigrate.understand.contents import all_models
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.values import Method, ModelObject
 
 _ENDINGS = {WEIGHTS: WEIGHTS, MODEL: f"{MODEL} or .h5"}
 """What Keras 3 takes where one of these is written."""
@@ -94,11 +96,30 @@ def files_of(migration: Migration) -> Files:
     return Files(paths, written, renamed, read)
 
 
-def saves_hdf5(migration: Migration) -> bool:
-    """Whether some module saves a whole model to an HDF5 file, or may."""
+@dataclass(frozen=True)
+class Saved:
+    """Models of a program that are saved whole."""
+
+    made_at: frozenset[cst.CSTNode]
+    """The nodes that make them."""
+    any_model: bool
+    """Whether what is saved somewhere may be any model."""
+
+    def __bool__(self) -> bool:
+        return self.any_model or bool(self.made_at)
+
+    def may_be(self, models: Set[ModelObject]) -> bool:
+        """Whether one of these is saved; `models`: none where they are not known."""
+        return self.any_model or not models or any(model.node in self.made_at for model in models)
+
+
+def saved_to_hdf5(migration: Migration) -> Saved:
+    """What some module saves as a whole model to an HDF5 file, or may."""
     renamed = migration.once(files_of).renamed
     drafts = (draft for module, draft in migration.drafts.items() if module in migration.leaving)
-    return any(writes_hdf5(draft.facts, draft.scopes, renamed) for draft in drafts)
+    saved = [models for draft in drafts for models in _in_hdf5(draft.facts, draft.scopes, renamed)]
+    made_at = frozenset(model.node for models in saved for model in models)
+    return Saved(made_at, any_model=any(not models for models in saved))
 
 
 def _new_ending_of(name: str, ending: str, loaded: Container[str]) -> str:
@@ -327,18 +348,31 @@ def _text(literal: cst.SimpleString) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def writes_hdf5(facts: Facts, scopes: Scopes, renamed: Container[str]) -> bool:
-    """Whether a module saves a whole model to an HDF5 file, or to one whose ending is not known."""
-    paths = [path for path, ending in _writers(facts) if ending == MODEL]
+def _in_hdf5(facts: Facts, scopes: Scopes, renamed: Container[str]) -> Iterator[frozenset[ModelObject]]:
+    """The models of each place that saves one to an HDF5 file, or to one whose ending is not known; none where they are
+    not known, as of a checkpoint."""
+    unknown = frozenset[ModelObject]()
+    paths = [(path, unknown) for path, ending in _writers(facts) if ending == MODEL]
     for use in facts.uses:
         if use.method == "save" and use.is_of_model and use.call.args:
-            paths.append(keywords(use.call).get("filepath", use.call.args[0]).value)
+            paths.append((keywords(use.call).get("filepath", use.call.args[0]).value, use.models))
     for call in facts.module.calls:
         if names.canonical(facts.symbols.get(call.func, "")) == "keras.models.save_model" and len(call.args) > 1:
-            paths.append(keywords(call).get("filepath", call.args[1]).value)
-    endings = (ending_of(path, facts, scopes) for path in paths)
-    texts = [_text(literal) if literal is not None else None for literal in endings]
-    return any(text is None or (text.endswith(OLD_ENDINGS) and text not in renamed) for text in texts)
+            models = all_models(facts.options(keywords(call).get("model", call.args[0]).value))
+            paths.append((keywords(call).get("filepath", call.args[1]).value, models))
+    told = {path for path, _ in paths}
+    unsure = [(call.args[0].value, unknown) for call in facts.module.calls if call.args and _may_save(call, facts)]
+    for path, models in (*paths, *(one for one in unsure if one[0] not in told)):
+        literal = ending_of(path, facts, scopes)
+        text = _text(literal) if literal is not None else None
+        if (text is None and path in told) or (text is not None and text.endswith(OLD_ENDINGS) and text not in renamed):
+            yield models
+
+
+def _may_save(call: cst.Call, facts: Facts) -> bool:
+    """Whether a whole model may be saved by a method that is none of the program's own."""
+    own = any(isinstance(option, Method) and option.function is not None for option in facts.options(call.func))
+    return _saves(call) and not own
 
 
 _WHOLE = (*OLD_ENDINGS, MODEL)

@@ -14,7 +14,7 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.methods import COMPILE, keras_calls
 from tfmigrate.plan.keras.named_elsewhere import words_named
 from tfmigrate.plan.keras.optimizers import flavour_of
-from tfmigrate.plan.keras.saving import saves_hdf5
+from tfmigrate.plan.keras.saving import Saved, saved_to_hdf5
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Facts, Use
 
@@ -26,14 +26,17 @@ TURNED = frozenset({"cosine_proximity", "cosine"})
 
 def check(context: Context) -> Iterator[CallChange]:
     yield from old_words(context.facts, context.migration, context.tf)
-    if context.migration.once(saves_hdf5):
-        yield from loss_aliases(context.facts, context.migration)
+    saved = context.migration.once(saved_to_hdf5)
+    if saved:
+        yield from loss_aliases(context.facts, context.migration, saved)
 
 
-def loss_aliases(facts: Facts, migration: Migration) -> Iterator[CallChange]:
+def loss_aliases(facts: Facts, migration: Migration, saved: Saved) -> Iterator[CallChange]:
     """`compile(loss='mse')` of a model that is saved to HDF5: Keras 3 writes the short name there and does not know it
     when it loads the model (3.15.1; each of them measured, and none of the metrics of these names)."""
     for use in keras_calls(facts, "compile"):
+        if not any(saved.may_be(other.models) for other in facts.uses if other.call is use.call):
+            continue
         named = named_arguments(use.call, COMPILE) or {}
         for node in _written(named["loss"].value) if "loss" in named else ():
             word = text_of(node)
