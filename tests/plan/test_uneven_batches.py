@@ -34,4 +34,4 @@ parallel.{call}
 )
 def test_batches_that_are_not_shared_out_evenly(gpus: str, call: str, told: bool) -> None:
     file = migrate(PROGRAM.format(gpus=gpus, call=call))
-    assert any(f.action == "warn" and "evenly" in f.message for f in file.findings) == told
+    assert any(f.code == "TFM433" and f.action == "warn" and "evenly" in f.message for f in file.findings) == told

@@ -63,7 +63,7 @@ def _say_uneven(owners: Iterable[Owner], drafts: Mapping[Module, Draft]) -> None
                         )
                         if use.method == "evaluate":
                             message += ", which changes no result of evaluate()"
-                        draft.say(codes.ARRAYS_TO_DATASET, use.call, message, "warn")
+                        draft.say(codes.UNEVEN_BATCHES, use.call, message, "warn")
 
 
 def _batch_of(use: Use, draft: Draft) -> int | None:
