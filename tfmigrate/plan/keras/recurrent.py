@@ -15,7 +15,8 @@ from tfmigrate.plan.change.calls import Revision, has_stars, is_true, keywords, 
 from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.names.context import Context
+from tfmigrate.plan.keras.layer_places import models_by_call
+from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
@@ -39,7 +40,7 @@ _FIRST_CLASSES = "tensorflow.python.keras.layers."
 
 def check(context: Context) -> Iterator[CallChange]:
     yield from recurrent_defaults(context.facts, context.draft)
-    yield from stateful_layers(context.facts)
+    yield from stateful_layers(context.facts, context.migration)
 
 
 def recurrent_defaults(facts: Facts, draft: Draft) -> Iterator[CallChange]:
@@ -160,12 +161,20 @@ def _is_reference(node: cst.CSTNode, scopes: Scopes) -> TypeGuard[cst.Name | cst
     return all(isinstance(binding.node, cst.ImportAlias) for binding in bindings)
 
 
-def stateful_layers(facts: Facts) -> Iterator[CallChange]:
-    """`stateful=True`: Keras 2 refuses it under a strategy, and Keras 3 fails on a part of the batch it is made for."""
+def stateful_layers(facts: Facts, migration: Migration) -> Iterator[CallChange]:
+    """`stateful=True`: Keras 2 refuses it under a strategy, and Keras 3 fails on a part of the batch it is made for.
+
+    A layer that goes into models alone which no strategy has to do with works as it did.
+    """
+    if not migration.spreads:
+        return
     for call in facts.module.calls:
         stateful = keywords(call).get("stateful")
         known = names.canonical(facts.symbols.get(call.func, ""))
-        if stateful is not None and known.startswith("keras.layers.") and is_true(stateful.value):
+        if stateful is None or not known.startswith("keras.layers.") or not is_true(stateful.value):
+            continue
+        models = migration.once(models_by_call).get(call)
+        if models is None or not models <= migration.single:
             yield CallChange(
                 codes.STATEFUL_LAYERS,
                 stateful,
