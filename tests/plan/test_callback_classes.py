@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kit import check_migrated, migrate
+from tests.kit import check_migrated, check_unchanged, migrate
 from tfmigrate.result import FileResult
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
 
 HEAD = """\
 import numpy as np
-from keras.callbacks import Callback, ModelCheckpoint, TensorBoard
+from keras.callbacks import Callback, CSVLogger, ModelCheckpoint, TensorBoard
 from keras.layers import Dense
 from keras.models import Sequential
 from keras.utils import multi_gpu_model
@@ -250,3 +250,85 @@ def test_a_parallel_model_that_stays_keeps_its_template() -> None:
     )
     assert file.status == "refused"
     assert "parallel.callback_model = model\n" in file.after
+
+
+TOLD = """\
+class Told(Callback):
+    def on_epoch_end(self, epoch, logs=None):
+        {line}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("x, y = self.validation_data[0], self.validation_data[1]", "validation_data"),
+        ("if self.validation_data:\n            print(epoch)", "validation_data"),
+        ("print(self.params['metrics'])", "'metrics' on Keras 2 and 3 (KeyError)"),
+        ('print(self.params["samples"] // 2)', "'samples'"),
+        ("print(self.params.get('batch_size', 32))", "'batch_size' on Keras 2 and 3 (the default instead)"),
+        ("params = self.params\n        print(params['do_validation'])", "'do_validation'"),
+    ],
+)
+@pytest.mark.parametrize("base", ["Callback", "CSVLogger", "ModelCheckpoint"])
+def test_what_fit_no_longer_tells_a_callback_is_reported(line: str, says: str, base: str) -> None:
+    file = migrated(TOLD.format(line=line).replace("Callback", base))
+    (message,) = [finding.message for finding in file.findings if finding.code == "TFM220"]
+    assert says in message
+    assert actions(file) == ["warn"]
+    again = check_unchanged(file.after)
+    assert actions(again) == ["warn"]
+
+
+def test_each_of_it_is_reported_once_for_a_class_and_what_it_inherits() -> None:
+    both = "print(self.params['metrics'], self.params['samples'], self.params['metrics'])"
+    heirs = "\n\nclass One(Told):\n    pass\n\n\nclass Two(Told):\n    pass\n"
+    assert actions(migrated(TOLD.format(line=both) + heirs)) == ["warn", "warn"]
+    mixed = TOLD.format(line=both).replace("Callback", "object") + "\n\nclass One(Told, Callback):\n    pass\n"
+    assert actions(migrated(mixed)) == ["warn", "warn"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "print(self.params['epochs'], self.params['steps'], self.params.get('verbose'))",
+        "print(self.params)",
+        "if 'metrics' in self.params:\n            print(self.params['metrics'])",
+        "print(logs['metrics'], self.model.params['metrics'], logs.validation_data)",
+        "self.params['metrics'] = sorted(logs)\n        print(self.params['metrics'])",
+        "key = 'samples'\n        print(self.held[key])",
+    ],
+)
+def test_what_fit_still_tells_is_no_question(line: str) -> None:
+    assert actions(migrated(TOLD.format(line=line))) == []
+
+
+READS = (
+    "    def on_epoch_end(self, epoch, logs=None):\n        print(self.validation_data[0], self.params['metrics'])\n"
+)
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [
+        "class Own:\n" + READS,
+        "class Own(Callback):\n    def __init__(self, data, params):\n        super().__init__()\n"
+        "        self.validation_data, self.params = data, params\n\n" + READS,
+        "class Own(Callback):\n    validation_data = params = None\n\n" + READS,
+        "class Own(Callback):\n    def __init__(self, **given):\n        self.__dict__.update(given)\n\n" + READS,
+        "class Own(Callback):\n" + READS + "\n\nclass Heir(Own):\n    def __init__(self, data, params):\n"
+        "        self.validation_data: tuple = data\n        self.params: dict = params\n",
+        "class Own(Callback):\n" + READS + "\n\nown = Own()\nown.validation_data = load()\nown.params = {}\n",
+        "class Own(Callback):\n"
+        + READS
+        + "\n\nfor own in callbacks():\n    own.validation_data = own.params = load()\n",
+        "class Own(Callback):\n" + READS + "\n\nown = Own()\nfor name in data:\n    setattr(own, name, data[name])\n",
+    ],
+)
+def test_what_the_program_gives_a_callback_itself_is_no_question(classes: str) -> None:
+    assert actions(migrated(classes)) == []
+
+
+def test_what_another_object_is_given_is_no_answer() -> None:
+    other = "class Other:\n    pass\n\n\nother = Other()\nother.validation_data = other.params = {}\n\n\n"
+    assert actions(migrated(other + "class Own(Callback):\n" + READS)) == ["warn", "warn"]
