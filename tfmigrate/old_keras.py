@@ -40,6 +40,8 @@ FIRST_WITH_SIGMOID: Mapping[str, tuple[int, int]] = {"keras": (2, 3), "tf.keras"
 """First version, of keras or of tensorflow, whose LSTM and GRU have `recurrent_activation='sigmoid'`."""
 FIRST_WITH_RESET_AFTER: Mapping[str, tuple[int, int]] = {"keras": (2, 4), "tf.keras": (2, 0)}
 """First version whose GRU has `reset_after=True`; Keras 2.4 is tf.keras by another name."""
+FIRST_WITH_ACCURACY_BY_WIDTH: Mapping[str, tuple[int, int]] = {"keras": (2, 4), "tf.keras": (2, 2)}
+"""First version whose `metrics=['accuracy']` goes by the width of the output alone, and not by the loss too."""
 
 
 def freezes_by_batch(flavour: str, tensorflow: tuple[int, ...] | None) -> bool:

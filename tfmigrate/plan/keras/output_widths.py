@@ -1,0 +1,176 @@
+"""Outputs of models that are one number wide, where the layers that make them are plain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from dataclasses import dataclass
+
+import libcst as cst
+
+from tfmigrate.plan.change.calls import has_stars, keywords, text_of
+from tfmigrate.plan.change.model_outputs import outputs_given
+from tfmigrate.plan.names.context import Migration
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import Module, Unit
+from tfmigrate.understand.reaching import reaching, settled, value_of
+from tfmigrate.understand.scopes import Occurrence, Scopes
+from tfmigrate.understand.values import Literal, ModelObject
+
+_KEEPING = frozenset(
+    {
+        "Activation", "ActivityRegularization", "AlphaDropout", "BatchNormalization", "Dropout", "ELU",
+        "GaussianDropout", "GaussianNoise", "LeakyReLU", "PReLU", "ReLU", "Softmax", "SpatialDropout1D",
+        "SpatialDropout2D", "ThresholdedReLU",
+    }
+)  # fmt: skip
+"""Layers whose output is as wide as their input."""
+_WIDE = frozenset(
+    {
+        "Dense", "Conv1D", "Conv2D", "Conv3D", "Convolution1D", "Convolution2D", "Convolution3D", "Conv2DTranspose",
+        "SeparableConv1D", "SeparableConv2D", "LSTM", "GRU", "SimpleRNN",
+    }
+)  # fmt: skip
+"""Layers whose first argument is the width of their output."""
+_WIDTHS = ("units", "filters", "output_dim", "nb_filter")
+
+
+@dataclass(frozen=True)
+class Output:
+    """One output of a model."""
+
+    name: str | None
+    """That of the layer that makes it, where it is written out."""
+    is_one_wide: bool
+    """Whether it surely is."""
+
+
+def outputs_of(model: ModelObject, migration: Migration) -> list[Output] | None:
+    """The outputs of a model in their order; None where it does not show how many there are."""
+    facts = migration.facts.modules.get(model.site.frame.module)
+    if facts is None or model.instance is not None:
+        return None
+    reader = _Reader(facts, migration.scopes_of(facts.module))
+    if names.canonical(model.maker) == "keras.models.Sequential":
+        return [Output(None, _ends_one_wide(model, migration, reader))]
+    outputs = outputs_given(model, facts)
+    if outputs is None:
+        return None
+    outputs = settled(outputs, reader.scopes)
+    if isinstance(outputs, cst.List | cst.Tuple):
+        return [reader.output(element.value) for element in outputs.elements]
+    return [reader.output(outputs)]
+
+
+def _ends_one_wide(model: ModelObject, migration: Migration, reader: _Reader) -> bool:
+    """Whether the last layer of a Sequential is one wide, and each that may be it where `if` chooses."""
+    listed = _listed(model, reader)
+    if listed is None:
+        return False
+    always = set(reader.facts.module.arms(model.site.unit))
+    added = [
+        (use.site.frame.module, use.site.unit, use.call.args[0].value)
+        for use in migration.facts.uses
+        if use.method == "add" and model in use.models and use.call.args
+    ]
+    for module, unit, layer in reversed(added):
+        facts = migration.facts.modules[module]
+        width = _Reader(facts, migration.scopes_of(module)).width(layer)
+        if width is False:
+            return False
+        if width and set(module.arms(unit)) <= always:
+            return True
+    widths = [width for layer in reversed(listed) if (width := reader.width(layer)) is not None]
+    return bool(widths) and widths[0]
+
+
+def _listed(model: ModelObject, reader: _Reader) -> list[cst.BaseExpression] | None:
+    """The layers that Sequential() is given."""
+    if not isinstance(model.node, cst.Call) or has_stars(model.node):
+        return None
+    given = next((arg.value for arg in model.node.args if arg.keyword is None or arg.keyword.value == "layers"), None)
+    if given is None:
+        return []
+    given = settled(given, reader.scopes)
+    return [element.value for element in given.elements] if isinstance(given, cst.List | cst.Tuple) else None
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads the expressions of one module."""
+
+    facts: Facts
+    scopes: Scopes
+
+    def output(self, tensor: cst.BaseExpression) -> Output:
+        layers = list(self._layers(tensor))
+        widths = [width for layer in layers if (width := self.width(layer)) is not None]
+        name = keywords(layers[0]).get("name") if layers and isinstance(layers[0], cst.Call) else None
+        return Output(text_of(name.value) if name is not None else None, bool(widths) and widths[0])
+
+    def width(self, node: cst.BaseExpression) -> bool | None:
+        """Whether the output of a layer is one wide, False where that is unknown; None where it is as the input is."""
+        layer = settled(node, self.scopes)
+        if not isinstance(layer, cst.Call) or has_stars(layer):
+            return False
+        room, _, kind = names.canonical(self.facts.symbols.get(layer.func, "")).rpartition(".")
+        if room != "keras.layers":
+            return False
+        if kind in _KEEPING:
+            return None
+        if kind == "TimeDistributed" and layer.args:
+            return self.width(layer.args[0].value)
+        named = keywords(layer)
+        if kind not in _WIDE or "data_format" in named:
+            return False
+        first = [arg.value for arg in layer.args[:1] if arg.keyword is None]
+        given = [*first, *(named[word].value for word in _WIDTHS if word in named)]
+        return len(given) == 1 and self._is_one(given[0])
+
+    def _is_one(self, node: cst.BaseExpression) -> bool:
+        if isinstance(node, cst.Integer):
+            return node.evaluated_value == 1
+        return self.facts.options(node) == {Literal(1)}
+
+    def _layers(self, tensor: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+        """The layers that a tensor came through, the last one first."""
+        seen: set[cst.BaseExpression] = set()
+        while (value := self._value(tensor)) is not None and value not in seen:
+            seen.add(value)
+            if not isinstance(value, cst.Call) or len(value.args) != 1:
+                return
+            yield settled(value.func, self.scopes)
+            tensor = value.args[0].value
+
+    def _value(self, node: cst.BaseExpression) -> cst.BaseExpression | None:
+        """An expression, or what a name was bound to last above it; None where an `if` or a loop has a say in that."""
+        seen: Set[cst.BaseExpression] = set()
+        while isinstance(node, cst.Name) and node not in seen:
+            seen = {node, *seen}
+            binding = self._last_binding(node)
+            value = value_of(binding) if binding is not None else None
+            if value is None:
+                return None
+            node = value
+        return node
+
+    def _last_binding(self, node: cst.Name) -> Occurrence | None:
+        scope = self.scopes.holding(node)
+        if scope is None:
+            return None
+        module = self.facts.module
+        mention = next((one for one in self.scopes.of_variable(node.value, scope) if one.node is node), None)
+        if mention is None:
+            return None
+        place = module.position(node)
+        bindings = reaching(node.value, scope, self.scopes)
+        if any(_loops(module, one.unit) for one in bindings) and len(bindings) > 1:
+            return None
+        above = [one for one in bindings if module.position(one.unit) < place and one.unit is not mention.unit]
+        last = max(above, key=lambda one: module.position(one.node), default=None)
+        known = set(module.arms(mention.unit))
+        return last if last is not None and set(module.arms(last.unit)) <= known else None
+
+
+def _loops(module: Module, unit: Unit) -> bool:
+    return any(isinstance(owner, cst.For | cst.While) for owner in module.ancestors(unit))
