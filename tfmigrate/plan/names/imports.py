@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cache
@@ -14,6 +15,7 @@ from tfmigrate.understand.program import Module, Unit, dotted, imports_of, only_
 from tfmigrate.walk import comments_in
 
 _PRIVATE = "tensorflow.python."
+_INNER = ("keras.engine.", "keras.layers.")
 _BACKEND = "tensorflow.keras.backend"
 
 
@@ -35,9 +37,12 @@ class Moves:
         return once if once == name else _public(self._moved_once(once), name)
 
     def imported(self, name: str) -> str:
-        """The same for what an import names. What never had a public name stays private: 2.21 still has much of it."""
+        """The same for what an import names. What never had a public name stays private: 2.21 still has much of it.
+
+        So do the names of Keras's layers and engine that TensorFlow never had: nothing shall name what never was.
+        """
         new = self.moved(name)
-        if new == name or not name.startswith(_PRIVATE):
+        if new == name or (not name.startswith((_PRIVATE, *_INNER)) and not _is_private(name)):
             return new
         index = public_names()
         return name if all(index.missing(new, version) for version in index.versions(new)) else new
@@ -51,6 +56,11 @@ class Moves:
         parts = name.split(".")
         heads = (".".join(parts[:end]) for end in range(len(parts), 0, -1))
         return next((head for head in heads if head in self.table), "")
+
+
+def _is_private(name: str) -> bool:
+    """Whether it is a private name of standalone Keras."""
+    return name.startswith("keras.") and re.fullmatch("_[^_].*", name.rpartition(".")[2]) is not None
 
 
 @cache
