@@ -166,6 +166,8 @@ def test_one_mean_is_mended_where_it_is_one_of_several_losses() -> None:
 
 
 BUILT = """\
+from functools import partial
+
 from keras.layers import Input
 from keras.models import Model
 
@@ -193,6 +195,13 @@ parallel_net.compile("sgd", {name})
         ),
         ("def loss(t, p):\n    return K.abs(t - p) * net.outputs[0]\n", "[loss]", "net.outputs"),
         ("", "lambda t, p: K.abs(t - p) + code", "code"),
+        (
+            "def loss(t, p):\n    return K.abs(t - p)\n\n\nown = partial(loss, 2)\nprint(partial(loss, code))\n",
+            "own",
+            None,
+        ),
+        ("def loss(t, p, z):\n    return K.abs(t - p) * z\n", "partial(loss, z=weight)", None),
+        ("def loss(t, p, z):\n    return K.abs(t - p) * z\n", "partial(loss, z=2.0)", None),
         ("def loss(t, p):\n    return K.abs(t - p) * weight\n", "loss", None),
         ("def loss(t, p):\n    code = t - p\n    return K.abs(code)\n", "loss", None),
         ("def loss(t, p):\n    return K.abs(net(t) - net(p))\n", "loss", None),
@@ -204,6 +213,24 @@ def test_a_loss_that_reads_a_tensor_of_the_model_is_told(loss: str, name: str, r
     told = [finding.message for finding in file.findings if finding.code == "TFM408"]
     assert len(told) == (read is not None)
     assert all(f"reads `{read}`" in message for message in told)
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ("partial(loss, z=code)", "z"),
+        ("partial(partial(loss), z=code)", "z"),
+        ("partial(partial(loss, z=code))", "z"),
+        ("[partial(loss, z=code)]", "z"),
+        ("{'a': partial(loss, z=code)}", "z"),
+        ("partial(loss, code)", "z"),
+    ],
+)
+def test_a_loss_that_is_given_a_tensor_of_the_model_beforehand_is_told(given: str, name: str) -> None:
+    loss = "def loss(z, t, p):\n    return K.abs(t - p) * z\n\n\n"
+    file = migrated(BUILT.format(loss=f"{loss}bound = {given}", name="bound"))
+    told = [finding.message for finding in file.findings if finding.code == "TFM408"]
+    assert [f"loss() is given a tensor of the model as `{name}`" in message for message in told] == [True]
 
 
 def test_a_loss_of_an_object_that_keeps_a_tensor_is_told() -> None:

@@ -50,10 +50,10 @@ def call_library(state: State, name: str, arguments: Arguments, node: cst.Call) 
     of_keras = _made_by_keras(state, name, arguments, node)
     if of_keras is not None:
         return of_keras
+    if name == "functools.partial" and arguments and arguments[0][0] is None and not is_keras(values[0]):
+        return Partial(f"a call of {name}", node=node, callee=values[0], arguments=arguments[1:])
     if any(is_keras(value) for value in values):
         return combined(state, values, node)
-    if name == "functools.partial" and arguments and arguments[0][0] is None:
-        return Partial(f"a call of {name}", node=node, callee=values[0], arguments=arguments[1:])
     settings = names.reads_settings(name)
     plain = settings or name.startswith("numpy.")
     return Opaque(f"a call of {name}", frozenset() if plain else frozenset((state.site,)), node, settings)

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.keras.losses import called, compiled
+from tfmigrate.plan.keras.losses import Shown, called, compiled, parameters_of
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, root_name
 from tfmigrate.understand.reaching import reaching, value_of
 from tfmigrate.understand.scopes import Scopes
-from tfmigrate.understand.values import FunctionValue, Made, Value
+from tfmigrate.understand.values import (
+    FunctionValue,
+    Items,
+    Made,
+    Method,
+    Partial,
+    Value,
+    options,
+    ordered,
+)
+from tfmigrate.understand.values import Mapping as Known
 from tfmigrate.walk import walk
 
 _INPUT = "keras.layers.Input"
@@ -41,13 +51,44 @@ def outside_tensors(
                 continue
             read = _reads(function, known, scopes_of(function.module))
             if read is not None:
-                message = (
-                    f"{called(function)} reads `{read}`, a tensor of the model, which a graph of TensorFlow 1 allowed: "
-                    "TensorFlow 2 fails at the first step; compute it in a layer that calls add_loss(), or make the "
-                    "tensor an output of the model"
-                )
-                yield CallChange(codes.OUTSIDE_TENSORS, shown.node, message, action="warn")
+                yield _told(shown, f"{called(function)} reads `{read}`, a tensor of the model")
                 break
+        else:
+            given = next(_given(facts.options(shown.node)), None)
+            if given is not None:
+                yield _told(shown, f"{called(given[0])} is given a tensor of the model as `{given[1]}`")
+
+
+def _told(shown: Shown, what: str) -> CallChange:
+    message = (
+        f"{what}, which a graph of TensorFlow 1 allowed: TensorFlow 2 fails at the first step; compute it in a layer "
+        "that calls add_loss(), or make the tensor an output of the model"
+    )
+    return CallChange(codes.OUTSIDE_TENSORS, shown.node, message, action="warn")
+
+
+def _given(values: Iterable[Value]) -> Iterator[tuple[FunctionValue, str]]:
+    """`partial(penalty, samples=mixed)`: a loss's function and the parameter that a tensor was bound to."""
+    for value in ordered(tuple(values)):
+        if isinstance(value, Items | Known):
+            yield from _given(part for inner in value.values for part in options(inner))
+        elif isinstance(value, Partial):
+            functions = _functions(frozenset(_bare(value)))
+            for number, (keyword, argument) in enumerate(value.arguments):
+                for function in functions if _are_tensors(options(argument)) else ():
+                    parameters = parameters_of(function)
+                    name = keyword or (parameters[number] if number < len(parameters) else "*")
+                    yield function, name
+            yield from _given(options(value.callee))
+
+
+def _bare(value: Value) -> Iterator[Value]:
+    """What a partial() calls in the end."""
+    for option in options(value):
+        if isinstance(option, Partial):
+            yield from _bare(option.callee)
+        else:
+            yield option.function or option if isinstance(option, Method) else option
 
 
 def layers_over_tensors(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
@@ -124,5 +165,10 @@ def _reads(function: FunctionValue, facts: Facts, scopes: Scopes) -> str | None:
 
 
 def _is_tensor(node: cst.BaseExpression, facts: Facts) -> bool:
-    tensors = [option for option in facts.options(node) if isinstance(option, Made)]
+    return _are_tensors(facts.options(node))
+
+
+def _are_tensors(values: Iterable[Value]) -> bool:
+    """Whether values are tensors of Keras, and nothing else as far as is known."""
+    tensors = [option for option in values if isinstance(option, Made)]
     return bool(tensors) and all(tensor.kind == "tensor" for tensor in tensors)
