@@ -269,6 +269,7 @@ def _migrate(
         plan_own_optimizers(compiles, drafts)
         cautions.say_compiled_out_of_sight(owner, facts, drafts)
         cautions.say_optimizers_out_of_sight(owner, drafts)
+        cautions.say_parts_out_of_sight(owner, drafts)
         say_spread_anew(placement, drafts)
         say_batch_statistics(placement, facts, drafts)
         if placement.over_workers:

@@ -16,12 +16,14 @@ from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.understand import names
 from tfmigrate.understand.carrier import names_in
 from tfmigrate.understand.contents import models_of, opaque_sites
-from tfmigrate.understand.lifecycle import INFERENCE, LOADING, SAVING, TRAINING, ProgramFacts, Use, Wrap
+from tfmigrate.understand.lifecycle import INFERENCE, LOADING, SAVING, TRAINING, Facts, ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module, Unit
 from tfmigrate.understand.values import (
     ClassValue,
     FunctionValue,
     Literal,
+    Made,
+    Method,
     ModelObject,
     Parallel,
     Parameter,
@@ -31,7 +33,7 @@ from tfmigrate.understand.values import (
     options,
     ordered,
 )
-from tfmigrate.walk import walk
+from tfmigrate.walk import calls_in, walk
 
 
 def say_trainable_toggles(
@@ -228,6 +230,45 @@ def say_optimizers_out_of_sight(owner: Owner, drafts: Mapping[Module, Draft]) ->
                 "scope of the strategy, and Keras 2 takes it; pass tfmigrate its file too, or make it in the scope"
             )
             draft.say(codes.COMPILED_OUT_OF_SIGHT, argument.value, message, "warn")
+
+
+def say_parts_out_of_sight(owner: Owner, drafts: Mapping[Module, Draft]) -> None:
+    """A part of the model that a caller passes: `Model(x, discriminator(x))` of a parameter that no known call gives.
+
+    Each is reported once. A function that makes layers would be right anywhere.
+    """
+    told: set[Parameter] = set()
+    models = (model for group in owner.groups for whole in group.models for model in whole.base_models())
+    for model in dict.fromkeys(models):
+        draft, function = drafts[model.site.frame.module], model.site.frame.function
+        for call in calls_in(function) if isinstance(function, cst.FunctionDef) else ():
+            for part in _parts_given(call, draft.facts):
+                values = draft.facts.options(part)
+                for parameter in values if len(values) == 1 else ():
+                    if isinstance(parameter, Parameter) and parameter not in told:
+                        told.add(parameter)
+                        message = (
+                            f"what calls {_function_of(parameter)} was not found: if `{parameter.name}` is a model or "
+                            "a layer, training ends in an error on Keras 3 unless it is made inside the scope of this "
+                            "strategy too; pass tfmigrate its file too, or make it in the scope"
+                        )
+                        draft.say(codes.COMPILED_OUT_OF_SIGHT, call, message, "warn")
+
+
+def _parts_given(call: cst.Call, facts: Facts) -> Iterator[cst.BaseExpression]:
+    """What a call makes a part of a model, if it is a layer: what is called on a tensor, listed, or added."""
+    given = [arg.value for arg in call.args]
+    for value in facts.options(call.func):
+        if isinstance(value, Symbol) and names.canonical(value.name) == "keras.models.Sequential":
+            for listed in given:
+                if isinstance(listed, cst.List | cst.Tuple):
+                    yield from (element.value for element in listed.elements)
+        elif isinstance(value, Method) and value.name == "add" and isinstance(value.receiver, ModelObject):
+            yield from given
+        elif isinstance(value, Parameter):
+            made = (option for arg in given for option in facts.options(arg))
+            if any(isinstance(option, Made) and option.kind == "tensor" for option in made):
+                yield call.func
 
 
 def _function_of(parameter: Parameter) -> str:
