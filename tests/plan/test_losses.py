@@ -150,6 +150,45 @@ def test_it_is_left_alone(body: str) -> None:
     assert "whole_batch" not in file.after
 
 
+METERED = "parallel.compile('sgd', 'mse', metrics=[dice])\n"
+
+
+@pytest.mark.parametrize(
+    "uses",
+    [
+        "parallel.train_on_batch(x, y)\n",
+        "parallel.train_on_batch(x, y)\nparallel.test_on_batch(x, y)\n",
+        "parallel.test_on_batch(x, y)\nparallel.predict(x)\n",
+    ],
+)
+def test_a_metric_of_single_batches_sees_the_whole_of_each(uses: str) -> None:
+    file = migrated(METERED + uses)
+    assert actions(file) == []
+    assert "whole_batch" not in file.after
+
+
+@pytest.mark.parametrize(
+    ("body", "action"),
+    [
+        (METERED, "rewrite"),
+        (METERED + "parallel.fit(x, y)\n", "rewrite"),
+        (METERED + "parallel.train_on_batch(x, y)\nparallel.evaluate(x, y)\n", "warn"),
+        ("metrics = [dice]\nmetrics.append('mae')\nparallel.compile('sgd', 'mse', metrics=metrics)\n", "warn"),
+    ],
+)
+def test_of_a_metric_nothing_is_said_of_losses(body: str, action: str) -> None:
+    told = [finding for finding in migrated(body).findings if finding.code == "TFM403"]
+    assert [finding.action for finding in told] == [action]
+    assert "the mean over those parts is reported" in told[0].message
+    assert "loss" not in told[0].message
+
+
+def test_of_a_loss_that_is_a_metric_too_both_is_said() -> None:
+    file = migrated("parallel.compile('sgd', dice, metrics=[dice])\nparallel.train_on_batch(x, y)\n")
+    told = [finding.message for finding in file.findings if finding.code == "TFM403"]
+    assert ["multiplies a scalar loss" in message for message in told] == [True]
+
+
 def test_it_can_be_left_out() -> None:
     text = HEAD.format(imports="") + "parallel.compile('sgd', dice)\n"
     file = migrate(text, Settings(ignore=("TFM403",)))

@@ -26,7 +26,7 @@ from tfmigrate.plan.keras.sample_shapes import (
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.contents import all_models
-from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.lifecycle import TRAINING, Facts, Use
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.reaching import bound_once
 from tfmigrate.understand.scopes import Scopes
@@ -68,6 +68,7 @@ def batch_losses(
     trained_by_hand = {model for use in uses if use.method in _ON_BATCH for model in use.models}
     predicting = _only_predicting(modules)
     whole: dict[cst.BaseExpression, FunctionValue] = {}
+    metrics: set[cst.BaseExpression] = set()
     for shown in compiled(facts, draft.scopes):
         mixing = [
             value for value in ordered(shown.values) if isinstance(value, FunctionValue) and reader.mixes_samples(value)
@@ -77,16 +78,20 @@ def batch_losses(
             continue
         if shown.models and shown.models <= predicting:
             continue
+        by_hand = shown.models & trained_by_hand
         if None not in means:
             continue  # Each is changed where it is defined.
+        elif shown.is_metric and by_hand and not any(_in_batches(use) and use.models & shown.models for use in uses):
+            continue  # Each replica computes it on the whole batch.
         elif len(mixing) < len(shown.values):
-            yield _told(shown.call, mixing[0], "`tfmigrate explain TFM403` shows how to give it the whole batch")
-        elif shown.models & trained_by_hand:
-            yield _told(
-                shown.call, mixing[0], "train_on_batch() of Keras 3 gives each replica the whole batch: use fit()"
-            )
+            yield _told(shown, mixing[0], "`tfmigrate explain TFM403` shows how to give it the whole batch")
+        elif by_hand and shown.is_metric:
+            yield _told(shown, mixing[0], "train_on_batch() alone gives each of them the whole batch")
+        elif by_hand:
+            yield _told(shown, mixing[0], "train_on_batch() of Keras 3 gives each replica the whole batch: use fit()")
         else:
             whole[shown.node] = mixing[0]
+            metrics.update((shown.node,) if shown.is_metric else ())
     whole.update(_loaded(facts, set(whole.values())))
     yield from _means_of(facts.module, modules, single)
     helper = Helper.of(draft, _HELPER)
@@ -95,7 +100,7 @@ def batch_losses(
             codes.BATCH_LOSS,
             node,
             f"{called(function)} computes over the whole batch, but each replica would see only its own part, and "
-            "Keras 3 multiplies a scalar loss by the number of replicas: it is given the whole batch",
+            f"{_OF_METRICS if node in metrics else _OF_LOSSES}: it is given the whole batch",
             Replace(node, (f"{helper}(", node, ")")),
         )
         for node, function in whole.items()
@@ -237,6 +242,8 @@ def _is_scalar(
 
 
 _HELPER = "whole_batch"
+_OF_LOSSES = "Keras 3 multiplies a scalar loss by the number of replicas"
+_OF_METRICS = "the mean over those parts is reported"
 _ON_BATCH = ("train_on_batch", "test_on_batch")
 _PREDICT = {"predict", "predict_generator", "predict_on_batch"}
 _HARMLESS = {"compile", "load_weights", "summary"}
@@ -345,14 +352,19 @@ def parameters_of(function: FunctionValue) -> list[str]:
     return declared[1:] if function.owner is not None and not static else declared
 
 
-def _told(call: cst.Call, function: FunctionValue, by_hand: str) -> CallChange:
+def _told(shown: Shown, function: FunctionValue, by_hand: str) -> CallChange:
     return CallChange(
         codes.BATCH_LOSS,
-        call,
+        shown.call,
         f"{called(function)} compares the samples of a batch with each other, but each replica sees only its own "
-        f"part, and Keras 3 multiplies a scalar loss by the number of replicas: {by_hand}",
+        f"part, and {_OF_METRICS if shown.is_metric else _OF_LOSSES}: {by_hand}",
         action="warn",
     )
+
+
+def _in_batches(use: Use) -> bool:
+    """Whether a method spreads batches over the replicas and computes metrics."""
+    return use.method in TRAINING | {"evaluate", "evaluate_generator"} and use.method not in _ON_BATCH
 
 
 def _loaded(facts: Facts, wrapped: Set[FunctionValue]) -> Iterator[tuple[cst.BaseExpression, FunctionValue]]:
