@@ -119,19 +119,14 @@ def test_the_optimizer_of_another_model_is_made_anew(taken: str, after: str) -> 
 
 COPIED = """\
 import numpy as np
-import tensorflow as tf
 from tensorflow import keras
 
-tf.config.set_logical_device_configuration(
-    tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2
-)
 base = keras.Sequential([keras.layers.Input((4,)), keras.layers.Dense(2)])
 base.compile(keras.optimizers.Adam(0.25), "mse", loss_weights=[0.5])
-base.fit(np.ones((8, 4)), np.ones((8, 2)), verbose=0)
-with tf.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"]).scope():
-    copy = keras.models.clone_model(base)
-    copy.compile({optimizer}, "mse")
-copy.fit(np.ones((8, 4)), np.ones((8, 2)), verbose=0)
+base.train_on_batch(np.ones((8, 4)), np.ones((8, 2)))
+copy = keras.models.clone_model(base)
+copy.compile({optimizer}, "mse")
+copy.train_on_batch(np.ones((8, 4)), np.ones((8, 2)))
 print(float(copy.optimizer.learning_rate.numpy()), hasattr(base, "loss_weights"))
 """
 
