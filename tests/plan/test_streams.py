@@ -264,3 +264,41 @@ def test_a_keyword_of_another_method_is_left_to_keras() -> None:
     file, findings = migrated("parallel.fit(generator=plain(x), steps_per_epoch=3, validation_data=(x, x))\n")
     assert "model.fit(generator=plain(x), steps_per_epoch=3, validation_data=(x, x))" in file
     assert findings == []
+
+
+PAIRED = """\
+def paired(seed):
+    gen = ImageDataGenerator()
+    return zip(gen.flow(x, seed=seed), gen.flow(y, seed=seed))
+
+
+"""
+
+
+def test_a_function_that_zips_does_so_at_every_call() -> None:
+    text, findings = migrated(
+        "from keras.preprocessing.image import ImageDataGenerator\n\n\n"
+        f"{PAIRED}"
+        "parallel.fit_generator(paired(0), 5, validation_data=paired(1), validation_steps=2)\n"
+    )
+    assert "validation_data=paired(1)" not in text
+    assert [finding.action for finding in findings] == ["rewrite", "rewrite"]
+    text, findings = migrated(
+        "from keras.preprocessing.image import ImageDataGenerator\n\n\n"
+        f"{PAIRED}"
+        "left = paired(0)\nright = paired(1) if checked else None\n"
+        "parallel.fit_generator(left, 5, validation_data=right, validation_steps=2)\n"
+    )
+    assert "validation_data=as_dataset_of(right)" in text
+    assert "if iterator is None:" in text
+    assert [finding.action for finding in findings] == ["rewrite", "rewrite"]
+
+
+def test_what_imagedatagenerator_makes_is_a_sequence_at_every_call() -> None:
+    text, findings = migrated(
+        "from keras.preprocessing.image import ImageDataGenerator\n\n\n"
+        "def flowing(seed):\n    gen = ImageDataGenerator()\n    return gen.flow(x, seed=seed)\n\n\n"
+        "parallel.fit_generator(flowing(0), 5, validation_data=flowing(1), validation_steps=2)\n"
+    )
+    assert "fit(flowing(0), steps_per_epoch=5, validation_data=flowing(1), validation_steps=2)" in text
+    assert not findings
