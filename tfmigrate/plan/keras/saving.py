@@ -9,7 +9,7 @@ from fnmatch import fnmatch
 
 import libcst as cst
 
-from tfmigrate.file_names import MODEL, OLD_ENDINGS, WEIGHTS, example_of
+from tfmigrate.file_names import MODEL, OLD_ENDINGS, WEIGHTS, example_of, shape_of
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, is_false, is_flag, is_none, is_true, keywords, passed_as
@@ -20,8 +20,9 @@ from tfmigrate.plan.keras.checkpoints import checkpoints
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.contents import all_models
-from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import Module
+from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import Method, ModelObject
 
@@ -37,7 +38,8 @@ def check(context: Context) -> Iterator[CallChange]:
     # Several machines train on Keras 2, which takes the old endings, and loads no .weights.h5 after training.
     if not context.settings.over_workers:
         yield from checkpoint_files(context)
-    yield from model_folders(context.facts, context.scopes)
+        yield from weights_to_load(context)
+    yield from model_folders(context)
 
 
 @dataclass(frozen=True)
@@ -161,6 +163,50 @@ def checkpoint_files(context: Context) -> Iterator[CallChange]:
                 if ending is not None and other is facts:
                     yield from _without_by_name(call)
     yield from _mentioned(facts, scopes, renamed, seen)
+
+
+_READABLE = (*OLD_ENDINGS, MODEL, ".weights.json")
+"""What Keras 3 loads weights from."""
+
+
+def weights_to_load(context: Context) -> Iterator[CallChange]:
+    """`load_weights('net.model')`: old Keras took a file of any name for HDF5 or for a checkpoint of TensorFlow."""
+    facts, scopes, paths = context.facts, context.scopes, context.migration.once(files_of).paths
+    seen: set[cst.Call] = set()
+    for use in facts.uses:
+        path = passed_as("filepath", 0, use.call) if _is_of_keras(use, "load_weights") else None
+        if path is None or facts.module not in paths.facts or use.call in seen:
+            continue
+        seen.add(use.call)
+        maker = settled(path.value, scopes)
+        if isinstance(maker, cst.Call) and names.plain(facts.symbols.get(maker.func, "")) == _LATEST:
+            told = "this is a checkpoint of TensorFlow"
+        else:
+            last = ending_of(path.value, facts, scopes)
+            # A single word that is one of several may be no file: `weights="imagenet"`.
+            ends = {end.text for end in paths.endings(path.value, facts.module)[0] if re.search("[./]", end.text)}
+            ends |= {_text(last) or ""} if last is not None else set()
+            wrong = sorted(end for end in ends if end and not _ends_in_gap(end) and not end.endswith(_READABLE))
+            if not wrong:
+                continue
+            told = f"this path ends in {' or '.join(map(repr, wrong))}"
+        message = (
+            f"Keras 3 loads weights only from files that end in .weights.h5, .h5, .hdf5 or .keras: {told}; rename an "
+            "HDF5 file, and save a checkpoint of TensorFlow to one with Keras 2 first"
+        )
+        yield CallChange(codes.WEIGHT_FILES, path.value, message, action="warn")
+
+
+_LATEST = "tensorflow.train.latest_checkpoint"
+
+
+def _ends_in_gap(path: str) -> bool:
+    return shape_of(path).endswith("*")
+
+
+def _is_of_keras(use: Use, method: str) -> bool:
+    """Whether a method is called on a model of Keras, and not one that a class of the program defines."""
+    return use.method == method and use.is_of_model and all(model.instance is None for model in use.models)
 
 
 def _ends_well(written: Written, renamed: Container[str]) -> bool:
@@ -380,29 +426,42 @@ _SAVE = 'save to a file that ends in .keras, or `model.export("...")` to serve i
 _LOAD = "save it with Keras 2 to a file that ends in .h5 first, and load that"
 
 
-def model_folders(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
+def model_folders(context: Context) -> Iterator[CallChange]:
     """`model.save('folder')` and `load_model('folder')`: Keras 3 has whole models in .keras and .h5 files only."""
+    facts, scopes = context.facts, context.scopes
     seen: set[cst.CSTNode] = set()
     for use in facts.uses:
-        own = any(model.instance is not None for model in use.models)
-        if use.method == "save" and use.is_of_model and not own and use.call not in seen:
+        if _is_of_keras(use, "save") and use.call not in seen:
             seen.add(use.call)
-            text = _path_text(use.call, 0, "filepath", facts, scopes)
-            if text is not None and not text.endswith(_WHOLE):
-                yield _folder(use.call, f"save({text!r})", _SAVE)
+            yield from _saved(use.call, passed_as("filepath", 0, use.call), "save", context)
     for call in facts.module.calls:
         known = names.canonical(facts.symbols.get(call.func, ""))
-        if known in ("keras.models.load_model", "keras.models.save_model"):
-            text = _path_text(call, 0 if known.endswith("load_model") else 1, "filepath", facts, scopes)
+        if known == "keras.models.save_model":
+            yield from _saved(call, passed_as("filepath", 1, call), "save_model", context)
+        elif known == "keras.models.load_model":
+            text = _last_text(passed_as("filepath", 0, call), facts, scopes)
             if text is not None and not text.endswith(_WHOLE):
-                by_hand = _LOAD if known.endswith("load_model") else _SAVE
-                yield _folder(call, f"{known.rpartition('.')[2]}({text!r})", by_hand)
+                yield _folder(call, f"load_model({text!r})", _LOAD)
 
 
-def _path_text(call: cst.Call, position: int, name: str, facts: Facts, scopes: Scopes) -> str | None:
+def _saved(call: cst.Call, path: cst.Arg | None, function: str, context: Context) -> Iterator[CallChange]:
+    """What Keras 3 says of the path that a whole model is saved to, or may say once the model is trained."""
+    text, paths = _last_text(path, context.facts, context.scopes), context.migration.once(files_of).paths
+    if text is not None:
+        if not text.endswith(_WHOLE):
+            yield _folder(call, f"{function}({text!r})", _SAVE)
+    elif path is not None and context.facts.module in paths.facts:
+        endings, known = paths.endings(path.value, context.facts.module)
+        wrong = sorted(end.text for end in endings if not end.text.endswith(_WHOLE))
+        if wrong or not known:
+            told = f"this path may end in {' or '.join(map(repr, wrong))}" if wrong else "make sure that this path does"
+            message = f"Keras 3 saves whole models only to files that end in .keras or .h5: {told}"
+            yield CallChange(codes.MODEL_FOLDERS, path.value, message, action="warn")
+
+
+def _last_text(path: cst.Arg | None, facts: Facts, scopes: Scopes) -> str | None:
     """What a path argument ends with; None where that is unknown."""
-    arg = passed_as(name, position, call)
-    literal = ending_of(arg.value, facts, scopes) if arg is not None else None
+    literal = ending_of(path.value, facts, scopes) if path is not None else None
     return _text(literal) if literal is not None else None
 
 
