@@ -300,3 +300,56 @@ def test_a_helper_comes_with_whichever_use_is_not_left_alone() -> None:
         after = migrate(head + lines.format(*left)).after
         assert after.count("class PeriodicCheckpoint(") == 1
         assert after.count("PeriodicCheckpoint('") == left.count("")
+
+
+BY_NAME = """\
+import sys
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+model = Sequential([Dense(1, input_shape=(4,))])
+if sys.argv[1:]:
+    model.load_weights({loaded})
+parallel = multi_gpu_model(model, gpus=2)
+parallel.compile("sgd", "mse")
+parallel.fit(batches)
+{saved}
+"""
+SAVES = 'model.save_weights("last.h5")'
+
+
+@pytest.mark.parametrize(
+    ("loaded", "after", "action"),
+    [
+        ("sys.argv[1], by_name=True", "sys.argv[1], by_name=True", "warn"),
+        ("sys.argv[1], by_name=flag", "sys.argv[1], by_name=flag", "warn"),
+        ("by_name=True, filepath=sys.argv[1]", "by_name=True, filepath=sys.argv[1]", "warn"),
+        ("sys.argv[1], by_name=False", "sys.argv[1]", "rewrite"),
+        ("'last.h5', by_name=False", "'last.weights.h5'", "rewrite"),
+        ("'last.h5', by_name=True", "'last.weights.h5'", "rewrite"),
+    ],
+)
+def test_weights_of_the_program_are_not_loaded_by_name(loaded: str, after: str, action: str) -> None:
+    file = migrate(BY_NAME.format(loaded=loaded, saved=SAVES))
+    assert f"model.load_weights({after})\n" in file.after
+    told = [finding.action for finding in file.findings if "`by_name`" in finding.message]
+    assert told == [action]
+
+
+@pytest.mark.parametrize(
+    ("loaded", "saved"),
+    [
+        ("sys.argv[1], by_name=True", ""),
+        ("sys.argv[1], by_name=True", 'model.save("all.h5")'),
+        ("sys.argv[1], by_name=None", SAVES),
+        ("sys.argv[1]", SAVES),
+        ("'imagenet.h5', by_name=True", SAVES),
+        ("'imagenet.h5', by_name=False", SAVES),
+        ("'a.h5' if flag else 'b.h5', by_name=True", SAVES),
+    ],
+)
+def test_old_weights_are_loaded_by_name_as_before(loaded: str, saved: str) -> None:
+    file = migrate(BY_NAME.format(loaded=loaded, saved=saved))
+    assert f"model.load_weights({loaded})\n" in file.after
+    assert not [finding for finding in file.findings if "`by_name`" in finding.message]

@@ -162,6 +162,7 @@ def checkpoint_files(context: Context) -> Iterator[CallChange]:
                     yield _change(literal, module, ending, keys, files.read)
                 if ending is not None and other is facts:
                     yield from _without_by_name(call)
+    yield from _by_name_of_any(facts, files)
     yield from _mentioned(facts, scopes, renamed, seen)
 
 
@@ -218,13 +219,50 @@ def _ends_well(written: Written, renamed: Container[str]) -> bool:
 
 
 def _without_by_name(call: cst.Call) -> Iterator[CallChange]:
+    by_name = _by_name(call)
+    if by_name is None:
+        return
+    if is_false(by_name.value):
+        yield _without_false(call, by_name)
+        return
+    message = (
+        "Keras 3 takes `by_name` for old .h5 files only: it is removed with the ending, and the layers are "
+        "matched as they were saved; a model with other layers than the one that was saved no longer loads"
+    )
+    yield CallChange(codes.WEIGHT_FILES, by_name, message, Revision(call, dropped=("by_name",)))
+
+
+def _by_name(call: cst.Call) -> cst.Arg | None:
+    """The argument that Keras 3 fails on where the file is a new one, unless it is None."""
     by_name = keywords(call).get("by_name")
-    if by_name is not None and not is_false(by_name.value):
-        message = (
-            "Keras 3 takes `by_name` for old .h5 files only: it is removed with the ending, and the layers are "
-            "matched as they were saved; a model with other layers than the one that was saved no longer loads"
-        )
-        yield CallChange(codes.WEIGHT_FILES, by_name, message, Revision(call, dropped=("by_name",)))
+    return None if by_name is None or is_none(by_name.value) else by_name
+
+
+def _without_false(call: cst.Call, by_name: cst.Arg) -> CallChange:
+    message = "Keras 3 takes `by_name` for old .h5 files only, False too, which is the default: it is removed"
+    return CallChange(codes.WEIGHT_FILES, by_name, message, Revision(call, dropped=("by_name",)))
+
+
+def _by_name_of_any(facts: Facts, files: Files) -> Iterator[CallChange]:
+    """`load_weights(args.weights, by_name=True)`, which may be given a file that the program saves."""
+    if all(saved.ending != WEIGHTS for saved in files.written):
+        return
+    for call in facts.module.calls:
+        by_name = _by_name(call) if _loads_weights(call) else None
+        path = passed_as("filepath", 0, call)
+        if by_name is None or path is None:
+            continue
+        literals, known = files.paths.endings(path.value, facts.module)
+        if known or any(_new_ending(literal.text, files.renamed) for literal in literals):
+            continue
+        if is_false(by_name.value):
+            yield _without_false(call, by_name)
+        else:
+            message = (
+                "Keras 3 takes `by_name` for old .h5 files only, and fails on it (ValueError) where this path is one "
+                "of the .weights.h5 files that the program saves: leave it out for these"
+            )
+            yield CallChange(codes.WEIGHT_FILES, by_name, message, action="warn")
 
 
 def _mentioned(
@@ -335,9 +373,11 @@ def _loads(call: cst.Call, facts: Facts) -> bool:
 
 
 def _reads(call: cst.Call, facts: Facts) -> bool:
-    if isinstance(call.func, cst.Attribute) and call.func.attr.value == "load_weights":
-        return True
-    return _is_load_model(call, facts)
+    return _loads_weights(call) or _is_load_model(call, facts)
+
+
+def _loads_weights(call: cst.Call) -> bool:
+    return isinstance(call.func, cst.Attribute) and call.func.attr.value == "load_weights"
 
 
 def _saves(call: cst.Call) -> bool:
