@@ -46,7 +46,10 @@ def migrated(line: str, trained: str = "parallel", head: str = "") -> tuple[str,
         ("self.model.layers[-3].save('a.h5')", "self.model.save('a.h5')"),
         ("self.model.layers[self.count].save('a.h5')", "self.model.save('a.h5')"),
         ("self.model.get_layer('model_1').save('a.h5')", "self.model.save('a.h5')"),
+        ("self.model.get_layer(index=-2).save('a.h5')", "self.model.save('a.h5')"),
+        ("self.model.get_layer(None, self.count + 2).save('a.h5')", "self.model.save('a.h5')"),
         ("template = self.model.layers[-2]", "template = self.model"),
+        ("template = self.model.get_layer(index=-2)", "template = self.model"),
         ("template = self.model.layers[-(1 + self.count)]", "template = self.model"),
     ],
 )
@@ -82,6 +85,7 @@ def test_what_is_saved_is_a_model_also_where_one_gpu_trains_the_plain_one(base: 
     [
         "print(self.model.layers[0].get_weights())",
         "print(self.model.get_layer('dense_1').get_weights())",
+        "print(self.model.get_layer(index=1).get_weights())",
         "print(len(self.model.layers))",
         "print(self.other.layers[-2].save('a.h5'))",
         "print([layer.name for layer in self.model.layers[1:]])",
@@ -114,3 +118,58 @@ def test_a_callback_of_another_file_and_set_model() -> None:
     train = "from keras.utils import multi_gpu_model\nfrom saver import Saver\n" + train.format(trained="parallel")
     files = migrate_sources({"saver.py": saver, "train.py": train}, Settings())
     assert "self.kept = model\n" in next(file.after for file in files if file.path == "saver.py")
+
+
+TAKEN = """import sys
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+gpus = [0, 1]
+model = Sequential([Dense(3, input_shape=(4,)), Dense(2), Dense(1)])
+parallel = multi_gpu_model(model, gpus=len(gpus))
+parallel.compile("sgd", "mse")
+{line}
+"""
+
+
+def taken(line: str) -> tuple[str, list[str]]:
+    file = migrate(TAKEN.format(line=line))
+    return file.after.splitlines()[-1], [finding.action for finding in file.findings if finding.code == "TFM024"]
+
+
+@pytest.mark.parametrize("place", ["index=-2", "None, -2", "None, index=-2", "name=None, index=-2", "'given', -2"])
+def test_the_layer_before_the_outputs_is_the_template_by_whatever_words(place: str) -> None:
+    assert taken(f"print(parallel.get_layer({place}).get_weights())") == ("print(model.get_weights())", [])
+    itself = migrate(TAKEN.format(line=f"parallel = parallel.get_layer({place})\nparallel.summary()"))
+    assert "get_layer" not in itself.after
+
+
+@pytest.mark.parametrize(
+    "place", ["index=1 + len(gpus)", "index=0", "None, 3", "index=len(parallel.layers) - 2", "index=n"]
+)
+def test_a_layer_of_the_parallel_model_by_number_is_told(place: str) -> None:
+    written, told = taken(f"n = 3\nprint(parallel.get_layer({place}).name)")
+    assert written == f"print(parallel.get_layer({place}).name)".replace("parallel", "model")
+    assert set(told) == {"warn"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "print(model.get_layer(index=-2).name)",
+        "print(model.get_layer(index=1).name)",
+        "other = Sequential([Dense(1)])\nprint(other.get_layer(index=-2).name)",
+        "print(parallel.get_layer('dense_1').name)",
+        "print(parallel.get_layer(name='dense_1', index=None).name)",
+    ],
+)
+def test_a_layer_of_another_model_or_a_named_one_stays(line: str) -> None:
+    written, told = taken(line)
+    assert written == line.splitlines()[-1].replace("parallel", "model")
+    assert told == []
+
+
+def test_what_may_be_either_model_is_told_once() -> None:
+    choice = "net = parallel if sys.argv[1:] else model\nprint(net.get_layer(index=-2).name)"
+    assert taken(choice) == ("print(net.get_layer(index=-2).name)", ["warn"])

@@ -221,7 +221,7 @@ class Facts:
     """Assignments to `x.trainable`, what x stood for, and what was assigned."""
     unwraps: dict[cst.BaseExpression, cst.BaseExpression] = field(default_factory=dict)
     """Expressions that take the template out of a parallel model (`parallel.layers[-2]`), and the model's own."""
-    unsure_unwraps: dict[cst.Subscript, tuple[Guard, ...]] = field(default_factory=dict)
+    unsure_unwraps: dict[cst.Subscript | cst.Call, tuple[Guard, ...]] = field(default_factory=dict)
     """The same of what may be a parallel model, and may be another; with its function's conditions for it."""
     classes: list[ClassValue] = field(default_factory=list)
     """The classes that the module defines, as often as it was seen to."""

@@ -33,7 +33,7 @@ from tfmigrate.understand.values import (
     Visible,
     in_order,
 )
-from tfmigrate.understand.wraps import template_by_name
+from tfmigrate.understand.wraps import template_by_name, template_by_position
 
 _GROWING = frozenset({"append", "extend", "insert"})
 _NO_DATASET = frozenset({"as_numpy_iterator", "cardinality", "get_single_element", "options", "reduce", "save"})
@@ -103,6 +103,7 @@ def _call_of_model(
         state.builds(models_of(receiver))
     if name == "get_layer":
         template = template_by_name(state, receiver, arguments, node) if isinstance(receiver, Parallel) else None
+        template = template or template_by_position(state, arguments, node)
         return template or Made("layer", "", sites_of(receiver), models_of(receiver))
     result = "predictions" if name == "predict" else f"the result of {name}()"
     return Opaque(result, frozenset((state.site,)), node)

@@ -103,15 +103,29 @@ def _as_model(state: State, value: Value, node: cst.Call) -> Value:
 def template_by_index(state: State, node: cst.Subscript, index: Value | None) -> Value | None:
     """`parallel.layers[-2]` is the template: the layer before the one that joins the outputs."""
     layers = node.value
-    if not isinstance(layers, cst.Attribute) or layers.attr.value != "layers" or index != Literal(-2):
+    if not isinstance(layers, cst.Attribute) or layers.attr.value != "layers":
         return None
-    receiver = state.facts.values.get(layers.value)
+    return _before_outputs(state, node, layers.value, index)
+
+
+def template_by_position(state: State, arguments: Arguments, node: cst.Call) -> Value | None:
+    """`parallel.get_layer(index=-2)`, which takes it out of the same list."""
+    index = dict(arguments).get("index") or (arguments[1][1] if len(arguments) > 1 else None)
+    return _before_outputs(state, node, node.func.value, index) if isinstance(node.func, cst.Attribute) else None
+
+
+def _before_outputs(
+    state: State, node: cst.Subscript | cst.Call, model: cst.BaseExpression, index: Value | None
+) -> Value | None:
+    if index != Literal(-2):
+        return None
+    receiver = state.facts.values.get(model)
     if not isinstance(receiver, Parallel):
         if _may_be_parallel(receiver):
             own = tuple(guard for guard in state.guards if guard.frame is state.frame)
             state.facts.unsure_unwraps[node] = own
         return None
-    state.facts.unwraps[node] = layers.value
+    state.facts.unwraps[node] = model
     return receiver.wrap.template
 
 

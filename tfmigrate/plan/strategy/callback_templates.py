@@ -14,6 +14,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.strategy.unwrap import place_in_layers
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use
 from tfmigrate.understand.program import Module, dotted
@@ -33,7 +34,7 @@ class _Part:
     node: cst.BaseExpression
     model: cst.BaseExpression
     index: cst.BaseExpression | None
-    """Between the brackets of `layers[...]`; None where the layer is asked for by name."""
+    """Between the brackets of `layers[...]`, or of get_layer(index=...); None where the layer is asked for by name."""
     is_model: bool
     """Whether the callback does with it what no layer can but one that is a model."""
 
@@ -121,13 +122,13 @@ def _used_as_models(method: cst.CSTNode) -> Iterator[str]:
 
 
 def _layer_of(node: cst.Subscript | cst.Call) -> tuple[cst.BaseExpression, cst.BaseExpression | None] | None:
-    """The model and the index of `model.layers[index]`; no index for `model.get_layer(...)`."""
+    """The model and the index of `model.layers[index]` and `model.get_layer(index=...)`; no index for a name."""
     if isinstance(node, cst.Subscript) and isinstance(node.value, cst.Attribute) and len(node.slice) == 1:
         index = node.slice[0].slice
         if node.value.attr.value == "layers" and isinstance(index, cst.Index):
             return node.value.value, index.value
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value == "get_layer":
-        return node.func.value, None
+        return node.func.value, place_in_layers(node)
     return None
 
 

@@ -7,6 +7,7 @@ from collections.abc import Container, Iterator, Mapping
 import libcst as cst
 
 from tfmigrate.plan import codes
+from tfmigrate.plan.change.calls import is_none, named_arguments
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Edit, Remove, Replace, Unwrap
 from tfmigrate.understand.lifecycle import Guard
@@ -53,8 +54,8 @@ def say_unsure_templates(drafts: Mapping[Module, Draft], refused: Container[cst.
             draft.say(
                 codes.UNSURE_TEMPLATE,
                 node,
-                "where this was the parallel model, its layers[-2] was the template; of the plain model, which it "
-                "is now, that is one layer: take the model itself where the template was meant",
+                "where this was the parallel model, its last layer but one was the template; of the plain model, which "
+                "it is now, that is one layer: take the model itself where the template was meant",
                 "warn",
             )
         reported = {node.value for node in (*sure, *draft.facts.unsure_unwraps) if isinstance(node, cst.Subscript)}
@@ -71,6 +72,32 @@ def say_unsure_templates(drafts: Mapping[Module, Draft], refused: Container[cst.
                     "warn",
                 )
 
+        taken = sure.keys() | draft.facts.unsure_unwraps.keys()
+        for call in draft.module.calls:
+            if call in taken or place_in_layers(call) is None or not isinstance(call.func, cst.Attribute):
+                continue
+            if any(parallel.wrap.call not in refused for parallel in _parallel(draft, call.func.value)):
+                message = (
+                    "the layers of the parallel model were its inputs, their slices, the template as one and what "
+                    "joins the outputs; this takes one of the template's own: take the model itself where it was meant"
+                )
+                draft.say(codes.UNSURE_TEMPLATE, call, message, "warn")
+
+
+def place_in_layers(call: cst.Call) -> cst.BaseExpression | None:
+    """The index that `get_layer(index=...)` is given; None for any other call, and for a layer that is named."""
+    if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "get_layer":
+        return None
+    arguments = named_arguments(call, ("name", "index")) or {}
+    index = arguments.get("index")
+    return None if index is None or is_none(index.value) else index.value
+
+
+def _holder(node: cst.Subscript | cst.Call) -> cst.BaseExpression:
+    """The model in `model.layers[-2]` and `model.get_layer(index=-2)`."""
+    inner = node.func if isinstance(node, cst.Call) else node.value
+    return inner.value if isinstance(inner, cst.Attribute) else inner
+
 
 def _parallel(draft: Draft, node: cst.BaseExpression) -> list[Parallel]:
     return [option for option in draft.facts.options(node) if isinstance(option, Parallel)]
@@ -84,7 +111,7 @@ def _surely_taken_out(draft: Draft) -> Iterator[tuple[cst.BaseExpression, cst.Ba
     facts = draft.facts
     yield from facts.unwraps.items()
     for node, guards in facts.unsure_unwraps.items():
-        model = node.value.value if isinstance(node.value, cst.Attribute) else node.value
+        model = _holder(node)
         parallels = _parallel(draft, model)
         plain = {option for parallel in parallels for option in options(parallel.wrap.template)}
         if node in facts.unwraps or not parallels or not facts.options(model) <= {*parallels, *plain}:
