@@ -17,7 +17,8 @@ from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.reaching import assigned
 from tfmigrate.understand.scopes import Scopes
-from tfmigrate.understand.values import Items, Literal, ModelObject, Parallel, options
+from tfmigrate.understand.values import Items, Literal, ModelObject, Parallel, Value, options
+from tfmigrate.understand.values import Mapping as Known
 
 _CATEGORICAL = frozenset({"categorical_crossentropy", "sparse_categorical_crossentropy", "kullback_leibler_divergence"})
 """Losses of models with one output per class, so at least two."""
@@ -30,6 +31,7 @@ def check(context: Context) -> Iterator[CallChange]:
     yield from predicted_classes(facts)
     yield from predictions_on_batch(context.spread)
     yield from positional_arguments(facts)
+    yield from sample_weight_modes(facts)
     yield from class_weight_words(facts)
     yield from class_weights_of_outputs(facts, context.modules)
     yield from target_tensors(facts, context.scopes)
@@ -120,6 +122,26 @@ def positional_arguments(facts: Facts) -> Iterator[CallChange]:
             edit = Revision(use.call, named=tuple((position, COMPILE[position]) for position in range(2, count)))
             message = "the third argument of compile() is `loss_weights` in Keras 3: `metrics` is written with its name"
             yield CallChange(codes.COMPILE_ARGUMENTS, use.call.args[2], message, edit)
+
+
+def sample_weight_modes(facts: Facts) -> Iterator[CallChange]:
+    """`compile(sample_weight_mode='temporal')`: TensorFlow 2 takes weights of either form without being told."""
+    for use in keras_calls(facts, "compile"):
+        argument = keywords(use.call).get("sample_weight_mode")
+        values = [value for keyword, value in use.arguments if keyword == "sample_weight_mode"]
+        if argument is not None and values and all(map(_says_no_more, values)):
+            message = "`sample_weight_mode` is gone: weights for each time step are known by their shape"
+            edit = Revision(use.call, dropped=("sample_weight_mode",))
+            yield CallChange(codes.COMPILE_ARGUMENTS, argument, message, edit)
+
+
+def _says_no_more(value: Value) -> bool:
+    """Whether it is 'temporal' or None, or these for each output."""
+    return all(
+        option in (Literal("temporal"), Literal(None))
+        or (isinstance(option, Items | Known) and all(map(_says_no_more, option.values)))
+        for option in options(value)
+    )
 
 
 def class_weight_words(facts: Facts) -> Iterator[CallChange]:
