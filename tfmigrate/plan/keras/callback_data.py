@@ -50,17 +50,17 @@ def _read(
     """The first place where a class reads what fit() no longer sets, for each of it."""
     family = list(family)
     methods = [method for method in cls.methods() if method.module is context.facts.module]
-    if not _is_given(_DATA, family, everywhere):
-        reads = [node for method in methods for node in _own(method, _DATA)]
+    reads = [node for method in methods for node in _own(method, _DATA)]
+    if reads and not _is_given(_DATA, family, everywhere):
         for node in _first(reads, context.facts):
             message = (
                 f"fit() no longer sets `{_DATA}` of a callback: AttributeError on Keras 3, None on Keras 2. "
                 "Pass the data to its __init__ and keep it there"
             )
             yield CallChange(codes.CALLBACK_ATTRIBUTES, node, message, action="warn")
-    if _is_given(_PARAMS, family, everywhere):
-        return
     asked = [(key, node) for method in methods for key, node in _keys(method, context)]
+    if not asked or _is_given(_PARAMS, family, everywhere):
+        return
     for key, instead in _GONE.items():
         for node in _first([node for name, node in asked if name == key], context.facts):
             failure = "KeyError" if isinstance(node, cst.Subscript) else "the default instead"
