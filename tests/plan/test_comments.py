@@ -158,6 +158,61 @@ def test_a_comment_behind_an_import_goes_with_it_and_one_above_it_stays() -> Non
     assert comments(imports=f"# What Keras has\n{IMPORTS}  # noqa: E501") == ["# What Keras has"]
 
 
+@pytest.mark.parametrize(
+    ("imports", "staying"),
+    [
+        ("\n# for data parallelism in keras models\n{}\n\nimport json\nprint(json)", []),
+        ("\n# For multiple GPUs.\n{}\n\nimport json\nprint(json)", []),
+        ("# multi-GPU\n{}", []),
+        ("\n# For multiple GPUs. Or one.\n# Or none.\n{}\n\nprint(1)", ["# Or none."]),
+        ("\n# For multiple GPUs\n{}\nimport json\nprint(json)", ["# For multiple GPUs"]),
+        ("\n# For multiple GPUs\n{}, Sequence\n\nprint(Sequence)", ["# For multiple GPUs"]),
+        ("\n# What Keras has\n{}\n\nprint(1)", ["# What Keras has"]),
+        ("\n# For multiple GPUs\n\n{}\n\nprint(1)", ["# For multiple GPUs"]),
+        ("\n# For multiple GPUs\nimport json\n\nprint(1)\n{}", ["# For multiple GPUs"]),
+    ],
+)
+def test_a_comment_of_the_import_goes_with_it_where_it_speaks_of_gpus(imports: str, staying: list[str]) -> None:
+    assert comments(imports=imports.format(IMPORTS)) == staying
+
+
+CHOICE = """\
+def build(gpus=2):
+    model = Sequential([Dense(4, input_shape=(4,))])
+    single = model
+    {above}
+    if gpus > 1:
+        {inside}
+        model = multi_gpu_model(model, gpus=gpus)
+        {more}
+
+    # save
+    single.save("x.h5")
+    return model
+
+
+parallel = build()"""
+
+
+@pytest.mark.parametrize(
+    ("above", "inside", "more", "staying"),
+    [
+        ("", "# multi GPU, see http://example.com", "", []),
+        ("# several models", "# parallel", "", ["# several models"]),
+        ("# On multiple GPUs", "", "", ["# On multiple GPUs"]),  # above the strategy
+        ("", "# the usual way", "", ["# the usual way"]),
+        ("", "# parallel", "print(gpus)", []),
+    ],
+)
+def test_comments_of_a_choice_that_goes_whole(above: str, inside: str, more: str, staying: list[str]) -> None:
+    built = CHOICE.format(above=above, inside=inside, more=more)
+    found = [one for one in comments(built=built) if one != "# save"]
+    if more:
+        assert set(found) <= {inside}
+    else:
+        assert found == staying
+
+
 @pytest.mark.parametrize("stays", ["# one", "# two", "# three"])
 def test_the_guard_accepts_what_an_edit_names_and_nothing_else(stays: str) -> None:
     before = "x = 1  # one\n# two\ny = 2  # one\n# three\n"

@@ -11,12 +11,17 @@ import libcst as cst
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Arguments, Collapse, Edit, Forget, ImportNames, Insert, Remove, Replace, Unwrap
 from tfmigrate.plan.strategy.guards import device_of
-from tfmigrate.understand.program import units_of
+from tfmigrate.understand import names
+from tfmigrate.understand.program import imports_of, units_of
 from tfmigrate.walk import comments_of, walk
 from tfmigrate.written import nodes_of
 
 _PARALLEL = re.compile(r"\b(?:multi[-_ ]?gpu|parallel)[-_ ]models?\b", re.IGNORECASE)
 """The old function, and what it made."""
+_OF_SEVERAL = re.compile(
+    rf"{_PARALLEL.pattern}|\b(?:multi(?:ple)?[-_ ])?gpus\b|\bmulti[-_ ]?gpu\b|\bparallel", re.IGNORECASE
+)
+"""Words of what nothing is left of, above an import or a choice that goes and whose strategy stands elsewhere."""
 _OF_DEVICES = re.compile(r"\b(?:cpu|device|template)s?\b", re.IGNORECASE)
 """Words of a claim about the block that kept the template off the GPUs."""
 _GOES_ON = re.compile(r"#\W*(?:otherwise|else|this|that|these|it|they|so|thus|hence|therefore)\b", re.IGNORECASE)
@@ -61,7 +66,7 @@ class _Going:
         if unit in self._unwrapped and device_of(unit, self._draft.facts) is not None:
             yield from self._of_a_device(unit)
         if unit in self._unwrapped or unit in self._collapsed:
-            yield from _speaking_of(_PARALLEL, self._above(unit))
+            yield from _speaking_of(_OF_SEVERAL if self._empties(unit) else _PARALLEL, self._above(unit))
         above = self._above(unit)
         if isinstance(unit, cst.SimpleStatementLine):
             gone = (small for small in unit.body if small in self._removed)
@@ -71,16 +76,44 @@ class _Going:
         if unit in self._whole and isinstance(unit, cst.FunctionDef | cst.ClassDef):
             yield from (*above, *_own(unit))
         elif unit in self._moved or unit in self._wrapping or unit in self._whole:
-            yield from _speaking_of(_PARALLEL, above)  # Other sentences may be about the strategy.
+            # Other sentences may be about the strategy, but where the choice that held them goes with the wrap.
+            emptied = unit in self._wrapping and self._empties(self._draft.module.places[unit].owner)
+            yield from _speaking_of(_OF_SEVERAL if emptied else _PARALLEL, above)
             if unit in self._wrapping and isinstance(unit, cst.SimpleStatementLine) and self._removes(unit):
                 yield from (one for one in _own(unit) if not _is_code(one))
         elif isinstance(unit, cst.SimpleStatementLine) and self._gone(unit):
             yield from (comment for comment in _own(unit) if not _is_code(comment))
-            if not any(small in self._imports for small in unit.body):
-                names = "|".join(map(re.escape, _bound(unit)))
-                own = rf"|\b(?:{names})\b" if names else ""
+            if any(small in self._imports for small in unit.body):
+                if self._ends_here(unit) and self._imports_wrapper(unit):
+                    yield from _speaking_of(_OF_SEVERAL, above)
+            else:
+                bound = "|".join(map(re.escape, _bound(unit)))
+                own = rf"|\b(?:{bound})\b" if bound else ""
                 claim = re.compile(f"{_PARALLEL.pattern}{own}", re.IGNORECASE)
                 yield from above if self._ends_here(unit) else _speaking_of(claim, above)
+
+    def _empties(self, unit: cst.CSTNode | None) -> bool:
+        """Whether a choice goes with all that it chose, while its strategy stands elsewhere."""
+        return (
+            isinstance(unit, cst.If)
+            and unit in self._unwrapped
+            and unit not in self._moved
+            and unit.orelse is None
+            and all(
+                isinstance(line, cst.SimpleStatementLine) and line not in self._moved and self._removes(line)
+                for line in units_of(unit.body)
+            )
+        )
+
+    def _imports_wrapper(self, unit: cst.SimpleStatementLine) -> bool:
+        """Whether a line imports multi_gpu_model, and nothing else."""
+        imported = [
+            names.canonical(full)
+            for small in unit.body
+            if isinstance(small, cst.Import | cst.ImportFrom)
+            for _, _, full in imports_of(small)
+        ]
+        return bool(imported) and set(imported) == {names.MULTI_GPU_MODEL}
 
     def _of_a_device(self, unit: cst.CSTNode) -> Iterator[cst.Comment]:
         """Claims about where the template is: above the block, behind its first line, and above what it begins with."""
