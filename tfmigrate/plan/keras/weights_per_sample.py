@@ -1,0 +1,118 @@
+"""`sample_weight` with one number for each sample, where a model gives an image or a sequence for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.calls import EVALUATE, FIT, is_none, is_true, keywords, named_arguments, passed_as
+from tfmigrate.plan.names.context import Context
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts, Use
+from tfmigrate.understand.reaching import settled
+from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.values import Literal, ModelObject, Symbol, options
+
+_PARAMETERS = {
+    "fit": FIT,
+    "evaluate": EVALUATE,
+    "train_on_batch": ("x", "y", "sample_weight", "class_weight"),
+    "test_on_batch": ("x", "y", "sample_weight"),
+}
+_OF_PLACES = (
+    "Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose", "Conv3DTranspose", "SeparableConv1D", "SeparableConv2D",
+    "DepthwiseConv2D", "Convolution1D", "Convolution2D", "Convolution3D", "UpSampling1D", "UpSampling2D",
+    "UpSampling3D", "Cropping1D", "Cropping2D", "Cropping3D", "ZeroPadding1D", "ZeroPadding2D", "ZeroPadding3D",
+    "TimeDistributed",
+)  # fmt: skip
+"""Layers whose output has axes of its own between that of the samples and the last one."""
+_RECURRENT = ("LSTM", "GRU", "SimpleRNN", "CuDNNLSTM", "CuDNNGRU")
+_ALIKE = ("Activation", "Dropout", "BatchNormalization", "LeakyReLU", "PReLU", "ELU", "ReLU", "Softmax", "Dense")
+"""Layers whose output has as many axes as their input."""
+_MESSAGE = (
+    "weights that are one for each sample do not fit what this model gives, several numbers for each: old Keras put "
+    "them along the first axis of the losses, Keras 3 along the last, and fails, or weighs places instead of samples "
+    "where both are of one size; give the weights the axes of the targets but the last, each of length 1 "
+    "(`weights[:, None, None]` for images)"
+)
+
+
+def check(context: Context) -> Iterator[CallChange]:
+    facts, scopes = context.facts, context.scopes
+    seen: set[cst.CSTNode] = set()
+    for use in facts.uses:
+        named = named_arguments(use.call, _PARAMETERS[use.method]) if use.method in _PARAMETERS else None
+        weights = named.get("sample_weight") if named is not None else None
+        if weights is None or weights in seen or not use.models or _has_axes(settled(weights.value, scopes)):
+            continue
+        if all(_gives_places(model, facts, scopes) and _is_plain(model, facts) for model in use.models):
+            seen.add(weights)
+            yield CallChange(codes.WEIGHTS_PER_SAMPLE, weights, _MESSAGE, action="warn")
+
+
+def _has_axes(weights: cst.BaseExpression) -> bool:
+    """Whether there are none, or they are given more axes: `w[:, None, None]`, `w.reshape(-1, 1, 1)`."""
+    function = weights.func if isinstance(weights, cst.Call) else None
+    name = function.attr.value if isinstance(function, cst.Attribute) else ""
+    several = isinstance(weights, cst.Subscript) and len(weights.slice) > 1
+    return is_none(weights) or several or name in ("reshape", "expand_dims")
+
+
+def _is_plain(model: ModelObject, facts: Facts) -> bool:
+    """Whether a model is compiled with losses of Keras alone, which leave those axes, and without weights for them."""
+    compiles = [use for use in facts.uses if use.method == "compile" and model in use.models]
+    return bool(compiles) and all(map(_has_plain_loss, compiles))
+
+
+def _has_plain_loss(use: Use) -> bool:
+    loss = use.argument(1, "loss")
+    given = options(loss) if loss is not None else frozenset()
+    words = all(isinstance(option, Symbol) or (isinstance(option, Literal) and option.value) for option in given)
+    return bool(given) and words and "sample_weight_mode" not in keywords(use.call)
+
+
+def _gives_places(model: ModelObject, facts: Facts, scopes: Scopes) -> bool:
+    """Whether the only output of a model surely has more than two axes."""
+    if not isinstance(model.node, cst.Call):
+        return False
+    kind = names.canonical(model.maker).rpartition(".")[2]
+    if kind == "Sequential":
+        return _decide(_stacked(model, model.node, facts), facts)
+    outputs = passed_as("outputs", 1, model.node) or keywords(model.node).get("output")
+    return kind == "Model" and outputs is not None and _decide(_chain(outputs.value, scopes), facts)
+
+
+def _stacked(model: ModelObject, call: cst.Call, facts: Facts) -> Iterator[cst.BaseExpression]:
+    """The layers of a Sequential, the last one first."""
+    added = [use.call for use in facts.uses if use.method == "add" and model in use.models and use.call.args]
+    yield from (call.args[0].value for call in reversed(added))
+    listed = passed_as("layers", 0, call)
+    if listed is not None and isinstance(listed.value, cst.List):
+        yield from (element.value for element in reversed(listed.value.elements))
+
+
+def _chain(tensor: cst.BaseExpression, scopes: Scopes) -> Iterator[cst.BaseExpression]:
+    """The layers that made a tensor, each of the one before, the last one first."""
+    seen: set[cst.CSTNode] = set()
+    while True:
+        tensor = settled(tensor, scopes)
+        if not isinstance(tensor, cst.Call) or tensor in seen or len(tensor.args) != 1:
+            return
+        seen.add(tensor)
+        yield settled(tensor.func, scopes)
+        tensor = tensor.args[0].value
+
+
+def _decide(layers: Iterator[cst.BaseExpression], facts: Facts) -> bool:
+    for layer in layers:
+        known = names.canonical(facts.symbols.get(layer.func, "")) if isinstance(layer, cst.Call) else ""
+        kind = known.rpartition(".")[2] if known.startswith("keras.layers.") else ""
+        if kind in _RECURRENT and isinstance(layer, cst.Call):
+            whole = keywords(layer).get("return_sequences")
+            return whole is not None and is_true(whole.value)
+        if kind not in _ALIKE:
+            return kind in _OF_PLACES
+    return False
