@@ -64,6 +64,7 @@ def test_a_wide_output_gets_the_metric_that_it_had(arguments: str, metrics: str)
         "rows = Input((4,))\nx = Dense(1)(rows)\nx = Dense(5)(x)\nmodel = Model(rows, x)",
         "rows = Input((4,))\nx = Dense(5)(rows)\nif one:\n    x = Dense(1)(x)\nmodel = Model(rows, x)",
         "rows = Input((4,))\nx = Dense(1)(rows)\nfor _ in range(2):\n    x = Dense(5)(x)\nmodel = Model(rows, x)",
+        "rows = Input((4,))\ninner = Sequential()\ninner.add(Dense(5))\nmodel = Model(rows, inner(rows))",
         "rows = Input((8, 8, 1))\nmodel = Model(rows, Conv2D(1, 1, data_format='channels_first')(rows))",
     ],
 )
@@ -83,6 +84,7 @@ def test_so_does_one_that_is_not_surely_one_wide(model: str) -> None:
         "rows = Input((4,))\nlast = Dense(1)\nmodel = Model(rows, Activation('sigmoid')(last(rows)))",
         "rows = Input((8, 8, 1))\nmodel = Model(rows, Conv2D(1, 1)(rows))",
         "def build():\n    rows = Input((4,))\n    return Model(rows, Dense(1)(rows))\n\nmodel = build()",
+        "rows = Input((4,))\ninner = Sequential()\ninner.add(Dense(1))\nx = inner(rows)\nmodel = Model(rows, x)",
     ],
 )
 def test_an_output_that_is_one_wide_keeps_the_word(model: str) -> None:

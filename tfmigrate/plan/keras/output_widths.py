@@ -11,11 +11,12 @@ from tfmigrate.plan.change.calls import has_stars, keywords, text_of
 from tfmigrate.plan.change.model_outputs import outputs_given
 from tfmigrate.plan.names.context import Migration
 from tfmigrate.understand import names
+from tfmigrate.understand.contents import models_of
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, Unit
 from tfmigrate.understand.reaching import reaching, settled, value_of
 from tfmigrate.understand.scopes import Occurrence, Scopes
-from tfmigrate.understand.values import Literal, ModelObject
+from tfmigrate.understand.values import Literal, ModelObject, Parallel
 
 _KEEPING = frozenset(
     {
@@ -45,12 +46,17 @@ class Output:
     """Whether it surely is."""
 
 
-def outputs_of(model: ModelObject, migration: Migration) -> list[Output] | None:
-    """The outputs of a model in their order; None where it does not show how many there are."""
+def outputs_of(
+    model: ModelObject, migration: Migration, around: frozenset[ModelObject] = frozenset()
+) -> list[Output] | None:
+    """The outputs of a model in their order; None where it does not show how many there are.
+
+    `around`: models that end in this one.
+    """
     facts = migration.facts.modules.get(model.site.frame.module)
-    if facts is None or model.instance is not None:
+    if facts is None or model.instance is not None or model in around:
         return None
-    reader = _Reader(facts, migration.scopes_of(facts.module))
+    reader = _Reader(facts, migration, around | {model})
     if names.canonical(model.maker) == "keras.models.Sequential":
         return [Output(None, _ends_one_wide(model, migration, reader))]
     outputs = outputs_given(model, facts)
@@ -75,7 +81,7 @@ def _ends_one_wide(model: ModelObject, migration: Migration, reader: _Reader) ->
     ]
     for module, unit, layer in reversed(added):
         facts = migration.facts.modules[module]
-        width = _Reader(facts, migration.scopes_of(module)).width(layer)
+        width = _Reader(facts, migration).width(layer)
         if width is False:
             return False
         if width and set(module.arms(unit)) <= always:
@@ -100,13 +106,28 @@ class _Reader:
     """Reads the expressions of one module."""
 
     facts: Facts
-    scopes: Scopes
+    migration: Migration
+    around: frozenset[ModelObject] = frozenset()
+    """The models whose outputs are read."""
+
+    @property
+    def scopes(self) -> Scopes:
+        return self.migration.scopes_of(self.facts.module)
 
     def output(self, tensor: cst.BaseExpression) -> Output:
+        made = self._value(tensor)
+        called = self.facts.options(made.func) if isinstance(made, cst.Call) else frozenset()
+        if called and all(isinstance(option, ModelObject | Parallel) for option in called):
+            return Output(None, all(self._ends_so(model) for option in called for model in models_of(option)))
         layers = list(self._layers(tensor))
         widths = [width for layer in layers if (width := self.width(layer)) is not None]
         name = keywords(layers[0]).get("name") if layers and isinstance(layers[0], cst.Call) else None
         return Output(text_of(name.value) if name is not None else None, bool(widths) and widths[0])
+
+    def _ends_so(self, model: ModelObject) -> bool:
+        """Whether a model that is called has one output, which is one wide."""
+        outputs = outputs_of(model, self.migration, self.around)
+        return outputs is not None and len(outputs) == 1 and outputs[0].is_one_wide
 
     def width(self, node: cst.BaseExpression) -> bool | None:
         """Whether the output of a layer is one wide, False where that is unknown; None where it is as the input is."""
