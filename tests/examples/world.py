@@ -213,15 +213,16 @@ def what_pages_leave_out(tf, world, script):
 
 
 def train(model):
-    """Two epochs of four batches, of data that fits the model's input, output and loss."""
+    """Two epochs of four batches, of data that fits the model's inputs, output and loss."""
     random = np.random.RandomState(2)
-    x = random.rand(ROWS, *model.input_shape[1:]).astype("float32")
+    shapes = model.input_shape if isinstance(model.input_shape, list) else [model.input_shape]
+    x = [random.rand(ROWS, *shape[1:]).astype("float32") for shape in shapes]
     shape = model.output_shape[1:]
     if "crossentropy" in str(model.loss):
         y = np.eye(shape[-1], dtype="float32")[random.randint(0, shape[-1], ROWS)]
     else:
         y = random.rand(ROWS, *shape).astype("float32")
-    model.fit(x, y, batch_size=BATCH, epochs=EPOCHS, verbose=0)
+    model.fit(x if len(x) > 1 else x[0], y, batch_size=BATCH, epochs=EPOCHS, verbose=0)
 
 
 def numbers(names):
