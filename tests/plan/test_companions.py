@@ -535,7 +535,7 @@ def test_a_place_that_is_not_sure_is_not_guessed() -> None:
     after = migrated(body, before_model=True).after
     assert "from tensorflow.keras.backend import identity\n" in after
     assert "from tensorflow.keras.utils.layer_utils import count_params\n" in after
-    assert "from tensorflow.keras import _masked\n" in after
+    assert "from keras.engine.training import _masked\n" in after
     assert "K.size" in after
 
 
