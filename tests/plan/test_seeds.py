@@ -1,4 +1,4 @@
-"""`tf.set_random_seed()` alone leaves the weights of today's Keras to chance."""
+"""`tf.set_random_seed()` alone does not seed the weights of today's Keras."""
 
 from __future__ import annotations
 

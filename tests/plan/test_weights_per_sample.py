@@ -1,4 +1,4 @@
-"""One weight for each sample of a model that gives images or sequences is told; any other weight is not."""
+"""One weight for each sample of a model that gives images or sequences is reported; any other weight is not."""
 
 from __future__ import annotations
 

@@ -173,8 +173,10 @@ def _staying_with_another(
     shared: Callable[[Wrap], _Shared | None],
     why: Callable[[_Shared, Wrap, Wrap], str],
 ) -> dict[cst.Call, Refusal]:
-    """The calls that stay because one with which they share something is refused. `why`: what is told of it, by what
-    they share, the refused wrap and the one that stays with it."""
+    """The calls that stay because one with which they share something is refused.
+
+    `why`: the reason to report, from what they share, the refused wrap and the one that stays with it.
+    """
     staying = {
         key: wrap for wrap in reversed(facts.wraps) if wrap.call in refused and (key := shared(wrap)) is not None
     }

@@ -268,6 +268,13 @@ def packages_of(statement: cst.Import | cst.ImportFrom) -> set[str]:
     return {full.split(".")[0] for full in (*source, *(full for _, _, full in imports_of(statement)))}
 
 
+def names_imported(module: Module) -> Iterator[tuple[str, str]]:
+    """(bound name, qualified name) of all that the imports of a module's own level bind."""
+    for statement, unit in import_statements(module):
+        if module.places[unit].owner is None:
+            yield from ((bound, full) for _, bound, full in imports_of(statement))
+
+
 class Program:
     """Modules that belong together, and which of them an import means."""
 

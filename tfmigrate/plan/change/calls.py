@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import libcst as cst
@@ -23,6 +23,14 @@ FIT_GENERATOR = (
 )  # fmt: skip
 """Keras 2.3 and tf.keras; before 2.3 there was no `validation_freq`, so a seventh positional argument is ambiguous."""
 EVALUATE = ("x", "y", "batch_size", "verbose", "sample_weight", "steps")
+WITH_TARGETS: Mapping[str, Sequence[str]] = {
+    "fit": FIT,
+    "fit_generator": FIT_GENERATOR,
+    "evaluate": EVALUATE,
+    "train_on_batch": ("x", "y", "sample_weight", "class_weight"),
+    "test_on_batch": ("x", "y", "sample_weight"),
+}
+"""The methods that take data with its targets, and their parameters in order."""
 
 
 @dataclass(frozen=True)

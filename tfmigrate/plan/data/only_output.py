@@ -8,7 +8,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import EVALUATE, FIT, FIT_GENERATOR, named_arguments
+from tfmigrate.plan.change.calls import WITH_TARGETS, named_arguments
 from tfmigrate.plan.change.model_outputs import outputs_given
 from tfmigrate.plan.data.made_batches import batches_made, targets_of
 from tfmigrate.plan.edits import Replace
@@ -17,14 +17,6 @@ from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import Items, Made, ModelObject
-
-_PARAMETERS = {
-    "fit": FIT,
-    "fit_generator": FIT_GENERATOR,
-    "evaluate": EVALUATE,
-    "train_on_batch": ("x", "y", "sample_weight", "class_weight"),
-    "test_on_batch": ("x", "y", "sample_weight"),
-}
 
 
 def check(context: Context) -> Iterator[CallChange]:
@@ -93,7 +85,7 @@ def _has_one(model: ModelObject, facts: Facts) -> bool | None:
 
 def _dicts(use: Use) -> Iterator[cst.Dict]:
     """The dicts of one item that a call is given for targets or weights."""
-    parameters = _PARAMETERS.get(use.method)
+    parameters = WITH_TARGETS.get(use.method)
     named = named_arguments(use.call, parameters) if parameters is not None and use.is_of_model else None
     passed = [arg.value for name in ("y", "sample_weight") if named and (arg := named.get(name))]
     validation = named.get("validation_data") if named else None

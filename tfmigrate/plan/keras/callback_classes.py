@@ -15,7 +15,7 @@ from tfmigrate.plan.keras.monitors import WATCHERS, taken_from_name
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Unit, dotted, import_statements, imports_of, only_statement, units_of
+from tfmigrate.understand.program import Unit, dotted, names_imported, only_statement, units_of
 from tfmigrate.understand.values import ClassValue, FunctionValue, Parallel, options
 from tfmigrate.walk import walk
 from tfmigrate.written import joined
@@ -187,7 +187,7 @@ def _direction(checkpoint: Checkpoint) -> str | None:
 
 
 def _comparison(direction: str, facts: Facts) -> str:
-    np = next((alias for alias, full in _imported(facts) if full == "numpy"), None)
+    np = next((alias for alias, full in names_imported(facts.module) if full == "numpy"), None)
     if np is not None:
         return f"{np}.less, {np}.inf" if direction == "min" else f"{np}.greater, -{np}.inf"
     return (
@@ -195,13 +195,6 @@ def _comparison(direction: str, facts: Facts) -> str:
         if direction == "min"
         else '(lambda value, best: value > best), -float("inf")'
     )
-
-
-def _imported(facts: Facts) -> Iterator[tuple[str, str]]:
-    """What the imports of a module's own level bind, and its full name."""
-    for statement, unit in import_statements(facts.module):
-        if facts.module.places[unit].owner is None:
-            yield from ((bound, full) for _, bound, full in imports_of(statement))
 
 
 def _after_initialising(cls: ClassValue) -> tuple[str, Unit] | None:

@@ -30,18 +30,22 @@ _GONE = {
 
 
 def check(context: Context) -> Iterator[CallChange]:
-    facts = context.facts
+    callbacks = [cls for cls in context.facts.classes if _is_callback(cls)]
+    if not callbacks:
+        return
     everywhere = list(context.modules.values())
     classes = {cls for other in everywhere for cls in other.classes}
     told: set[cst.CSTNode] = set()
-    for cls in facts.classes:
-        if not any(names.canonical(base).startswith("keras.callbacks.") for base in cls.outside_bases()):
-            continue
+    for cls in callbacks:
         family = [other for other in classes if other in [*cls.ancestors()] or cls in [*other.ancestors()]]
         for change in _read(cls, family, everywhere, context):
             if change.node not in told:
                 told.add(change.node)
                 yield change
+
+
+def _is_callback(cls: ClassValue) -> bool:
+    return any(names.canonical(base).startswith("keras.callbacks.") for base in cls.outside_bases())
 
 
 def _read(

@@ -11,7 +11,7 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import has_stars, named_arguments
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.methods import COMPILE
-from tfmigrate.plan.names.context import Context
+from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.carrier import Carrier
 from tfmigrate.understand.contents import models_of
 from tfmigrate.understand.lifecycle import Facts, Use
@@ -67,18 +67,22 @@ def _compiles(facts: Facts) -> dict[cst.Call, list[Use]]:
     return calls
 
 
+def _assigned(migration: Migration) -> frozenset[str]:
+    """The attributes of models that the program sets itself."""
+    return frozenset(
+        node.target.attr.value
+        for facts in migration.facts.modules.values()
+        for node in facts.module.all_of(cst.AssignTarget, cst.AnnAssign)
+        if isinstance(node.target, cst.Attribute) and may_be_model(node.target.value, facts)
+    )
+
+
 class _Reader:
     def __init__(self, context: Context) -> None:
         self._facts = context.facts
         self._program = context.migration.facts
         self._carrier = Carrier(context.migration.drafts)
-        self._assigned = {
-            node.target.attr.value
-            for facts in context.modules.values()
-            for node in facts.module.all_of(cst.AssignTarget, cst.AnnAssign)
-            if isinstance(node.target, cst.Attribute) and may_be_model(node.target.value, facts)
-        }
-        """The attributes of models that the program sets itself."""
+        self._assigned = context.migration.once(_assigned)
 
     def is_setting(self, node: cst.Attribute) -> bool:
         """Whether an expression is such an attribute of a model of Keras."""

@@ -10,9 +10,9 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.names.context import Context
+from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
-from tfmigrate.understand.program import import_statements, imports_of, units_of
+from tfmigrate.understand.program import names_imported, units_of
 from tfmigrate.understand.values import ClassValue
 from tfmigrate.walk import walk
 
@@ -25,24 +25,26 @@ _MASKS = re.compile(r"\bmask_zero\b|\bMasking\b")
 
 def check(context: Context) -> Iterator[CallChange]:
     """A layer that only says how it merges becomes a Layer with `call`."""
-    masked = any(_MASKS.search(module.text) for module in context.modules)
-    inherited = {
-        ancestor.node
-        for known in context.modules.values()
-        for cls in known.classes
-        for ancestor in cls.ancestors()
-        if ancestor is not cls
-    }
     for node, cls in {cls.node: cls for cls in context.facts.classes}.items():
         if len(node.bases) != 1 or _name(node.bases[0].value, context) != _BASE:
             continue
         merging = _merging(cls, context)
-        if merging is None or masked or node in inherited:
+        if merging is None or context.migration.once(_masks) or node in context.migration.once(_inherited):
             continue
         base = node.bases[0].value
         message = "the base class _Merge of Keras is gone: a Layer whose call() merges its inputs does the same"
         more = (Replace(merging.name, "call"),)
         yield CallChange(codes.MERGE_LAYERS, base, message, Replace(base, _layer(context)), more=more)
+
+
+def _masks(migration: Migration) -> bool:
+    return any(_MASKS.search(module.text) for module in migration.facts.modules)
+
+
+def _inherited(migration: Migration) -> frozenset[cst.CSTNode]:
+    """The classes of the program that others are made from."""
+    classes = [cls for facts in migration.facts.modules.values() for cls in facts.classes]
+    return frozenset(ancestor.node for cls in classes for ancestor in cls.ancestors() if ancestor is not cls)
 
 
 def _merging(cls: ClassValue, context: Context) -> cst.FunctionDef | None:
@@ -81,9 +83,9 @@ def _name(node: cst.BaseExpression, context: Context) -> str:
 
 def _layer(context: Context) -> str:
     """What the module calls Keras's Layer."""
-    for statement, unit in import_statements(context.facts.module):
-        if context.facts.module.places[unit].owner is None and isinstance(statement, cst.ImportFrom):
-            for _, bound, full in imports_of(statement):
-                if names.canonical(full) in ("keras.layers.Layer", "keras.engine.topology.Layer"):
-                    return bound
-    return f"{context.tf}.keras.layers.Layer"
+    imported = names_imported(context.facts.module)
+    own = (bound for bound, full in imported if names.canonical(full) in ("keras.layers.Layer", _OLD_LAYER))
+    return next(own, f"{context.tf}.keras.layers.Layer")
+
+
+_OLD_LAYER = "keras.engine.topology.Layer"

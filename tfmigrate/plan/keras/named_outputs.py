@@ -12,7 +12,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import EVALUATE, FIT, FIT_GENERATOR, is_none, named_arguments, named_items, text_of
+from tfmigrate.plan.change.calls import WITH_TARGETS, is_none, named_arguments, named_items, text_of
 from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.change.model_outputs import outputs_given
 from tfmigrate.plan.data.made_batches import batches_made, targets_of
@@ -26,13 +26,6 @@ from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import FunctionValue, Instance, Literal, Made, ModelObject
 from tfmigrate.written import Code, listed
 
-_PARAMETERS: Mapping[str, Sequence[str]] = {
-    "fit": FIT,
-    "fit_generator": FIT_GENERATOR,
-    "evaluate": EVALUATE,
-    "train_on_batch": ("x", "y", "sample_weight", "class_weight"),
-    "test_on_batch": ("x", "y", "sample_weight"),
-}
 _HELPER = "trained_part"
 _MANY = (cst.List, cst.Tuple)
 
@@ -173,8 +166,8 @@ def _of_part(call: cst.Call, items: Collection[str], helper: str, context: Conte
 def named_targets(context: Context) -> Iterator[CallChange]:
     """Targets by name for some outputs alone, and weights of samples by name."""
     facts, scopes = context.facts, context.scopes
-    for use in keras_calls(facts, *_PARAMETERS):
-        named = named_arguments(use.call, _PARAMETERS[use.method]) or {}
+    for use in keras_calls(facts, *WITH_TARGETS):
+        named = named_arguments(use.call, WITH_TARGETS[use.method]) or {}
         order = _common_order(use.models, facts, scopes)
         parts = [[named[name].value if name in named else None for name in ("y", "sample_weight")]]
         validation = named["validation_data"].value if "validation_data" in named else None

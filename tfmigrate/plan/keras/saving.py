@@ -456,7 +456,7 @@ def _in_hdf5(facts: Facts, scopes: Scopes, renamed: Container[str]) -> Iterator[
 
 
 def _may_save(call: cst.Call, facts: Facts) -> bool:
-    """Whether a whole model may be saved by a method that is none of the program's own."""
+    """Whether a whole model may be saved by a method that the program does not define."""
     own = any(isinstance(option, Method) and option.function is not None for option in facts.options(call.func))
     return _saves(call) and not own
 

@@ -11,7 +11,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Insert, Rank
 from tfmigrate.plan.names.context import Context, Migration
-from tfmigrate.understand.program import import_statements, imports_of, only_statement, packages_of
+from tfmigrate.understand.program import import_statements, names_imported, only_statement, packages_of
 from tfmigrate.understand.purity import is_pure
 
 _OF_TENSORFLOW = frozenset(
@@ -27,10 +27,11 @@ _ABOVE = frozenset(name for name in sys.stdlib_module_names if name < "random")
 
 def check(context: Context) -> Iterator[CallChange]:
     """Python's generator gets the same seed a line above, unless something in the program seeds it."""
-    facts, bound = context.facts, _name_of_random(context)
+    facts = context.facts
     calls = [call for call in facts.module.calls if facts.symbols.get(call.func, "") in _OF_TENSORFLOW]
     if not calls or context.migration.once(_seeds_python):
         return
+    bound = _name_of_random(context)
     imports = () if bound else _import_of_random(context)
     units = {only_statement(unit): unit for unit in facts.module.places}
     for call in calls:
@@ -58,12 +59,7 @@ def _seeds_python(migration: Migration) -> bool:
 
 def _name_of_random(context: Context) -> str | None:
     """What the module calls Python's `random`."""
-    for statement, unit in import_statements(context.facts.module):
-        if isinstance(statement, cst.Import) and context.facts.module.places[unit].owner is None:
-            for _, bound, full in imports_of(statement):
-                if full == "random":
-                    return bound
-    return None
+    return next((bound for bound, full in names_imported(context.facts.module) if full == "random"), None)
 
 
 def _import_of_random(context: Context) -> tuple[Insert, ...] | None:

@@ -8,7 +8,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import EVALUATE, FIT, is_none, is_true, keywords, named_arguments, passed_as
+from tfmigrate.plan.change.calls import WITH_TARGETS, is_none, is_true, keywords, named_arguments, passed_as
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
@@ -16,12 +16,6 @@ from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import Literal, ModelObject, Symbol, options
 
-_PARAMETERS = {
-    "fit": FIT,
-    "evaluate": EVALUATE,
-    "train_on_batch": ("x", "y", "sample_weight", "class_weight"),
-    "test_on_batch": ("x", "y", "sample_weight"),
-}
 _OF_PLACES = (
     "Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose", "Conv3DTranspose", "SeparableConv1D", "SeparableConv2D",
     "DepthwiseConv2D", "Convolution1D", "Convolution2D", "Convolution3D", "UpSampling1D", "UpSampling2D",
@@ -44,7 +38,7 @@ def check(context: Context) -> Iterator[CallChange]:
     facts, scopes = context.facts, context.scopes
     seen: set[cst.CSTNode] = set()
     for use in facts.uses:
-        named = named_arguments(use.call, _PARAMETERS[use.method]) if use.method in _PARAMETERS else None
+        named = named_arguments(use.call, WITH_TARGETS[use.method]) if use.method in WITH_TARGETS else None
         weights = named.get("sample_weight") if named is not None else None
         if weights is None or weights in seen or not use.models or _has_axes(settled(weights.value, scopes)):
             continue

@@ -80,7 +80,7 @@ class SlurmTask:
 
 class OnSlurm:
     """`folder` is one that all machines share: jobs and what they answer lie there. Raises ModuleNotFoundError where
-    there is no submitit, and UserError where there is no Slurm."""
+    submitit is not installed, and UserError where Slurm is not."""
 
     def __init__(self, folder: Path, cluster: Literal["slurm", "local"], seconds: float, gpus: bool) -> None:
         submitit = import_submitit()
