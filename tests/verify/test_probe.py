@@ -274,6 +274,22 @@ history = model.fit(tf.data.Dataset.from_tensor_slices((x, x.sum(axis=1))).batch
 print(*history.history["loss"])
 """
 
+CLIPPED = """
+import numpy as np
+import tensorflow as tf
+from tensorflow import keras
+
+random = np.random.RandomState(0)
+x = random.randint(0, 9, (64, 3))
+with tf.distribute.MirroredStrategy(["/gpu:0", "/gpu:1"][:REPLICAS]).scope():
+    model = keras.Sequential([
+        keras.Input((3,)), keras.layers.Embedding(9, 2), keras.layers.Flatten(),
+        keras.layers.Dense(1, kernel_constraint=keras.constraints.MaxNorm(0.01)),
+    ])
+    model.compile(keras.optimizers.SGD(0.1, clipnorm=1e-4), "mse")
+model.fit(tf.data.Dataset.from_tensor_slices((x, x.sum(axis=1).astype("float32"))).batch(64), verbose=0)
+"""
+
 DATA = """
 import hashlib
 from {keras}.datasets import boston_housing, cifar10, imdb, mnist
@@ -385,6 +401,35 @@ def furthest(old: Trace, new: Trace, model: int, moment: Moment, trainable: bool
 MODERN = ("restored keras 3", "restored keras 2", "migrated keras 3", "migrated keras 2")
 
 tensorflow = pytest.mark.runs_tensorflow
+
+
+@tensorflow
+def test_the_gradient_is_the_one_before_clipping_and_constraints(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], Runtime], launch: Launch
+) -> None:
+    """And that of the whole batch, on however many replicas."""
+    import numpy as np
+
+    worlds = []
+    for replicas in (1, 2):
+        (tmp_path / f"on_{replicas}.py").write_text(CLIPPED.replace("REPLICAS", str(replicas)))
+        for legacy in (False, True):
+            name = f"{replicas} {legacy}"
+            script = f"on_{replicas}.py"
+            runtime = runtime_for("keras 2")
+            worlds.append(World(name, "migrated", runtime, tmp_path, script, replicas=replicas, legacy_keras=legacy))
+    folders = [tmp_path_factory.mktemp("clipped") for _ in worlds]
+    runs = side_by_side.run_all([(world, None) for world in worlds], Limits(seconds=300), folders, launch=launch)
+    assert [run.message for run in runs if not run.ok] == []
+    for run in runs:
+        assert not any("SGD probe" in note for note in run.trace.notes)
+        before, after = weights(run.trace, 0, "initial"), weights(run.trace, 0, "sgd_probe")
+        moved = [np.subtract(b, a) for a, b in zip(before, after, strict=True)]
+        assert [array.shape for array in moved] == [(9, 2), (6, 1), (1,)]
+        assert np.abs(moved[2]).max() > 0.1  # 0.01 times a gradient of some 20; clipped, it would be 1e-6
+    for one, two in zip(runs[:2], runs[2:], strict=True):
+        assert furthest(one.trace, two.trace, 0, "initial", True) == 0
+        assert furthest(one.trace, two.trace, 0, "sgd_probe", True) < 1e-5
 
 
 @tensorflow

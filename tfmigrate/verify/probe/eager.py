@@ -3,7 +3,8 @@
 Two places to stand. `make_train_function` gives the function that runs one step, from outside. `train_step` runs inside
 it, in each replica: a tap there sees what was truly trained on, whatever pipeline it came through, and hears what the
 metric of the loss is told, which is the batch's own loss where the metric answers with the mean of an epoch. Both pass
-out as one call from the graph, as soon as the loss is known, and are hashed while the step goes on.
+out as one call from the graph, as soon as the loss is known, and are hashed while the step goes on. So do the gradients
+of the first step, from where its tape gives them: before they are clipped, or added up over the replicas.
 """
 
 import functools
@@ -15,7 +16,7 @@ import numpy as np
 from . import remainder
 from .aligned import reseed
 from .content import added, fingerprint, row_hashes, rows_anyhow, rows_sketch
-from .graph import PROBE_LEARNING_RATE, epoch_callback, loss_text, of_outputs, settings
+from .graph import PROBE_LEARNING_RATE, dense, epoch_callback, loss_text, of_outputs, settings
 from .towers import replicas_of
 
 
@@ -29,6 +30,9 @@ class Batch(object):
         self.losses = []
         self.layout = None
         self.learning_rate = None
+        self.gradients = []
+        """Of the first step, by replica: (the weights' ids, arrays)."""
+        self.wants_gradients = False
 
     def keep(self, losses, rate, arrays, layout):
         """What the next replica passed out."""
@@ -44,6 +48,14 @@ class Batch(object):
         """The mean over all samples, of what each replica told as [sum, count]; None where none told any."""
         sums = [sum(column) for column in zip(*self.losses)]
         return sums[0] / sums[1] if sums and sums[1] else None
+
+    def gradient(self):
+        """What the optimizer is given: by the weight's id, the sum over the replicas."""
+        total = {}
+        for weights, arrays in self.gradients:
+            for weight, array in zip(weights, arrays):
+                total[weight] = total[weight] + array if weight in total else array
+        return total
 
     def weights(self, whole_in_each):
         """The sample weights of the global batch, an array for each output that has some; None where none is known."""
@@ -73,11 +85,9 @@ class Share(object):
 
 
 class Layout(object):
-    def __init__(self, structure, present, order, weights):
-        self.structure = structure
-        self.present = present
-        """For each leaf of the structure: is it a tensor (or None)?"""
+    def __init__(self, order, weights):
         self.order = order
+        """Of the tensors: inputs, then targets."""
         self.weights = weights
         """Which of the tensors are sample weights."""
 
@@ -95,12 +105,14 @@ class EagerKeras(object):
         self.seen = []
         """Of a validation batch, by replica: (rows, what they hold, the same in a sketch)."""
         self.tracing = threading.local()
-        """`told`: what the metric of the loss is told in the step that this thread traces; each replica has its own."""
+        """Of the step that this thread traces, and each replica has its own. `told`: what the metric of the loss is
+        told; `gradients`: (weights, gradients) of the model."""
 
     def install(self, trainer):
         if not hasattr(trainer, "make_train_function") or not hasattr(trainer, "train_step"):
             return False
         self.trainer = trainer
+        self.hear_tapes()
         self.wrap(trainer, "make_train_function", "train_function", "train_step", self.run_train)
         self.wrap(trainer, "make_test_function", "test_function", "test_step", self.run_test)
         return True
@@ -124,6 +136,24 @@ class EagerKeras(object):
 
         setattr(trainer, maker, make)
 
+    def hear_tapes(self):
+        """The gradients that a step's tape gives for the weights of its model are kept, as they are given."""
+        tape, adapter = self.tf.GradientTape, self
+        if hasattr(tape.gradient, "_tfmigrate"):
+            return
+        original = tape.gradient
+
+        @functools.wraps(original)
+        def gradient(self, target, sources, *args, **kwargs):
+            answer = original(self, target, sources, *args, **kwargs)
+            trained = getattr(adapter.tracing, "trained", None)
+            if trained is not None and isinstance(sources, (list, tuple)) and set(map(id, sources)) == trained:
+                adapter.tracing.gradients = list(zip(sources, answer))
+            return answer
+
+        gradient._tfmigrate = True
+        tape.gradient = self.tf.autograph.experimental.do_not_convert(gradient)
+
     def tap(self, model, step_name):
         """Lets the model's own step, or the script's override of it, pass the batch by on its way."""
         mark = "_tfmigrate_" + step_name
@@ -132,12 +162,14 @@ class EagerKeras(object):
         original = getattr(model, step_name)
         outside = self.tf.autograph.experimental.do_not_convert
         rate_now, pass_out = outside(self.rate_now), outside(functools.partial(self.pass_out, model))
+        pass_out_gradients = outside(self.pass_out_gradients)
         listen, count = outside(functools.partial(self.listen, model)), outside(functools.partial(self.count, model))
 
         def train_step(data):
             listen()
             rate = rate_now(model.optimizer)
             answer = original(self.shared(model, data))
+            pass_out_gradients()
             pass_out(data, rate)
             return answer
 
@@ -165,8 +197,11 @@ class EagerKeras(object):
         """Each step's data is given them as it comes."""
 
     def listen(self, model):
-        """Hears from here on what the metric of the loss is told in this thread, until `pass_out`."""
+        """Hears from here on, in this thread, what the metric of the loss is told, until `pass_out`; and the gradients
+        of the model's weights, until `pass_out_gradients`."""
         self.tracing.told = []
+        self.tracing.gradients = None
+        self.tracing.trained = set(map(id, model.trainable_weights)) if self.recorder.gradient else None
         tracker = loss_tracker(model, overridden(model, self.trainer, "train_step"))
         if tracker is None or "_tfmigrate" in vars(tracker):
             return
@@ -188,11 +223,8 @@ class EagerKeras(object):
         if not sums_and_counts or None in sums_and_counts:
             return []
         sums = [self.tf.add_n(column) for column in zip(*sums_and_counts)]
-        context = self.tf.distribute.get_replica_context()
-        strategy = self.tf.distribute.get_strategy()
-        everywhere = strategy.num_replicas_in_sync
-        if everywhere > 1 and len(strategy.extended.worker_devices) < everywhere:  # other machines have the others
-            sums = context.all_reduce(self.tf.distribute.ReduceOp.SUM, sums)
+        if self.has_others_elsewhere():
+            sums = self.tf.distribute.get_replica_context().all_reduce(self.tf.distribute.ReduceOp.SUM, sums)
         return sums
 
     def rate_now(self, optimizer):
@@ -219,11 +251,39 @@ class EagerKeras(object):
         arrays = ordered(self.tf, model, data) if whole else []
         self.tf.numpy_function(keep, [shape[0] if shape.shape[0] else 0] + arrays, self.tf.int64)
 
+    def pass_out_gradients(self):
+        """Hands those of this replica to Python, in the first step: they are as large as the weights."""
+        tf = self.tf
+        heard, self.tracing.gradients, self.tracing.trained = self.tracing.gradients, None, None
+        heard = [(variable, gradient) for variable, gradient in heard or () if gradient is not None]
+        if not heard:
+            return
+        weights, gradients = [id(variable) for variable, _ in heard], [gradient for _, gradient in heard]
+        if self.has_others_elsewhere():
+            context = tf.distribute.get_replica_context()
+            gradients = context.all_reduce(tf.distribute.ReduceOp.SUM, [dense(gradient) for gradient in gradients])
+
+        def keep(*arrays):
+            self.batch.gradients.append((weights, arrays))
+            return np.int64(0)
+
+        wanted = tf.numpy_function(lambda: np.bool_(self.batch.wants_gradients), [], tf.bool)
+        tf.cond(
+            tf.ensure_shape(wanted, []),
+            lambda: tf.numpy_function(keep, [dense(gradient) for gradient in gradients], tf.int64),
+            lambda: tf.constant(0, tf.int64),
+        )
+
+    def has_others_elsewhere(self):
+        """Whether other machines have some of the replicas."""
+        strategy = self.tf.distribute.get_strategy()
+        everywhere = strategy.num_replicas_in_sync
+        return everywhere > 1 and len(strategy.extended.worker_devices) < everywhere
+
     def pass_out(self, model, data, rate):
         """Hands the batch of this replica, sum and count of its losses and the learning rate to Python."""
         tf = self.tf
         leaves = tf.nest.flatten(data)
-        present = [leaf is not None for leaf in leaves]
         tensors = [leaf for leaf in leaves if leaf is not None]
         wanted = ordered(tf, model, data)
         if not all(tf.is_tensor(leaf) and hasattr(leaf, "get_shape") for leaf in tensors):
@@ -233,7 +293,7 @@ class EagerKeras(object):
         order = [next(i for i, tensor in enumerate(tensors) if tensor is array) for array in wanted]
         passed = tf.nest.flatten(data[2]) if isinstance(data, (tuple, list)) and len(data) > 2 else []
         weights = [i for i, tensor in enumerate(tensors) if any(tensor is array for array in passed)]
-        share = Share(self.told_losses(), rate, tensors, Layout(data, present, order, weights))
+        share = Share(self.told_losses(), rate, tensors, Layout(order, weights))
         context = tf.distribute.get_replica_context()
         if context is None:
             self.hand_over(tf.distribute.get_strategy(), share)
@@ -265,6 +325,7 @@ class EagerKeras(object):
         entry, first = call.entry, call.steps == 0
         own_step = overridden(model, self.trainer, "train_step")
         self.batch = Batch()
+        self.batch.wants_gradients = first and recorder.gradient and call.index == entry.first_fit
         started = time.time()
         logs = function(iterator)
         loss = raw_loss(logs) if self.batch.loss is None else self.batch.loss
@@ -285,7 +346,7 @@ class EagerKeras(object):
         if first and entry.leaves is not None and call.index == entry.first_fit:
             recorder.snapshot(entry, call, "after_first_update", self.read(entry.leaves))
             if recorder.gradient:
-                self.sgd_probe(model, call)
+                self.sgd_probe(model, call, own_step)
         recorder.budget.end_where_slow(call)
         return logs
 
@@ -303,60 +364,21 @@ class EagerKeras(object):
         )
         return logs
 
-    def sgd_probe(self, model, call):
-        """Runs the model's own step once more, from the initial weights, on the same first batch in the same parts,
-        with plain SGD as its optimizer; then everything is put back."""
-        entry, batch = call.entry, self.batch
-        if overridden(model, self.trainer, "train_step") or not batch.parts or entry.initial is None:
-            self.recorder.note("no SGD probe for model %d: its training step is its own" % entry.index)
+    def sgd_probe(self, model, call, own_step):
+        """Where one plain SGD step would have led, from the gradients that the first step gave its optimizer."""
+        entry, gradient = call.entry, self.batch.gradient()
+        scaled = "LossScale" in type(model.optimizer).__name__
+        if own_step or scaled or not gradient or entry.initial is None:
+            why = "its loss is scaled" if scaled else "its training step is its own"
+            self.recorder.note("no SGD probe for model %d: %s" % (entry.index, why))
             return
-        tf = self.tf
-        strategy = model.distribute_strategy
-        optimizer = model.optimizer
-        kept_variables = entry.leaves + metric_variables(model)
-        before = self.read(kept_variables)
-        moved = None
-        try:
-            with strategy.scope():
-                sgd = self.flavour.root.optimizers.SGD(learning_rate=PROBE_LEARNING_RATE)
-                if hasattr(sgd, "build"):
-                    sgd.build(model.trainable_variables)
-            model.optimizer = sgd
-            self.assign(entry.leaves, entry.initial)
-            train_step = vars(model)["_tfmigrate_train_step"]
-            data = self.parts_again(strategy, batch)
-            # In a graph, as the step itself: eagerly it takes a fifth of the time, and layers draw other numbers.
-            tf.function(lambda values: strategy.run(train_step, args=(self.shared(model, values),)))(data)
-            moved = self.read(entry.leaves)
-        except Exception as error:  # a diagnosis must not end the run it is made on
-            self.recorder.note(
-                "no SGD probe for model %d: %s: %s"
-                % (entry.index, type(error).__name__, str(error).strip().split("\n")[0])
-            )
-        finally:
-            model.optimizer = optimizer
-            self.assign(kept_variables, before)
-        if moved is None:
-            return
-        trainable = set(id(variable) for variable in model.trainable_weights)
-        values = [
-            new if id(variable) in trainable else old for variable, new, old in zip(entry.leaves, moved, entry.initial)
+        moved = [
+            (value - PROBE_LEARNING_RATE * gradient[id(variable)]).astype(value.dtype)
+            if id(variable) in gradient
+            else value
+            for variable, value in zip(entry.leaves, entry.initial)
         ]
-        self.recorder.snapshot(entry, call, "sgd_probe", values)
-
-    def parts_again(self, strategy, batch):
-        tf = self.tf
-        layout = batch.layout
-
-        def part(arrays):
-            arrays = iter(arrays)
-            leaves = [tf.convert_to_tensor(next(arrays)) if there else None for there in layout.present]
-            return tf.nest.pack_sequence_as(layout.structure, leaves)
-
-        if strategy.num_replicas_in_sync == 1:
-            return part(batch.parts[0])
-        parts = iter(batch.parts)
-        return strategy.experimental_distribute_values_from_function(lambda context: part(next(parts)))
+        self.recorder.snapshot(entry, call, "sgd_probe", moved)
 
     # -- questions
 
@@ -505,13 +527,6 @@ def raw_loss(logs):
     if value is None:
         return float("nan")
     return float(np.asarray(value.numpy() if hasattr(value, "numpy") else value).mean())
-
-
-def metric_variables(model):
-    shapes = []
-    for metric in model.metrics:
-        shapes.extend(metric.variables)
-    return shapes
 
 
 def overridden(model, trainer, name):
