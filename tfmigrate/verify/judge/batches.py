@@ -48,6 +48,20 @@ def same(old: Trace, new: Trace, a: Step, b: Step, band: float) -> bool | None:
     return apart <= (max(band, ROUNDED) if a.made and b.made else ROUNDED)
 
 
+def changed_later(old: Trace, new: Trace) -> bool:
+    """Whether a training on arrays had the same batches in its first epoch, and others later: something changes the
+    arrays between epochs, as no library does. Keras from TensorFlow 2.0 on, and tf.data, keep the values that they were
+    given first (measured with tf_keras 2.21 and Keras 3.15)."""
+    on_arrays = {fit.index for fit in old.fits if fit.source == "arrays"}
+    agreed: set[int] = set()
+    for a, b in steps_of_both(old, new):
+        if a.fit in on_arrays and same(old, new, a, b, ROUNDED) is False:
+            return a.fit in agreed and a.epoch > 0
+        if a.epoch == 0:
+            agreed.add(a.fit)
+    return False
+
+
 def largest_rounding(old: Trace, new: Trace) -> tuple[float, int]:
     """(the largest difference that counts as rounding, in how many batches)."""
     sizes = (distance(old, new, a, b) for a, b in steps_of_both(old, new) if not a.made)

@@ -13,6 +13,7 @@ from tfmigrate.verify.judge.align import EpochPair, StepPair, relative_differenc
 from tfmigrate.verify.judge.differences import (
     BATCH_NORM,
     CLASS_WEIGHTED,
+    GOES_ON,
     LAST_BATCH,
     OTHER_BATCHES,
     REMAINDER,
@@ -359,7 +360,14 @@ def _validation(facts: Facts) -> Iterator[Row]:
         difference = validation_difference(facts.epochs)
         same = difference is not None and difference <= facts.band
         known = None if same or difference is None else _excuse(facts, difference)
-        yield Row("validation loss", logged[-1].old_validation, logged[-1].new_validation, same, known)
+        shown = logged[-1] if same else max(logged, key=_validations_apart)
+        yield Row("validation loss", shown.old_validation, shown.new_validation, same, known)
+
+
+def _validations_apart(epoch: EpochPair) -> float:
+    """How far one epoch's validation losses are apart, relative to the larger."""
+    x, y = epoch.old_validation, epoch.new_validation
+    return math.inf if x is None or y is None else relative_difference(x, y)
 
 
 def _excuse(facts: Facts, difference: float) -> str | None:
@@ -367,7 +375,7 @@ def _excuse(facts: Facts, difference: float) -> str | None:
     remainder = next((known for known in facts.known if known.name == REMAINDER), None)
     if remainder is not None and difference <= remainder_allowance(remainder):
         return REMAINDER
-    return _first_known(facts, BATCH_NORM, LAST_BATCH, CLASS_WEIGHTED, OTHER_BATCHES)
+    return _first_known(facts, BATCH_NORM, LAST_BATCH, CLASS_WEIGHTED, OTHER_BATCHES, GOES_ON)
 
 
 def _first_known(facts: Facts, *names: str) -> str | None:

@@ -32,6 +32,7 @@ REMAINDER = "remainder batch"
 LAST_BATCH = "validation of the last batch alone"
 CLASS_WEIGHTED = "validation weighted by class"
 OTHER_BATCHES = "validation on other batches of an iterator"
+GOES_ON = "validation that goes on in a Sequence"
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ def known_differences(
         _moving_statistics(old, new, band),
         *_of_old_validation(old, epochs, allowed),
         _other_batches(old, epochs, allowed),
+        _goes_on(old, epochs, allowed),
     )
     return tuple(difference for difference in differences if difference is not None)
 
@@ -217,14 +219,36 @@ def _other_batches(old: Trace, epochs: tuple[EpochPair, ...], band: float) -> Kn
     """Where the first validation agrees, and later ones read on in an iterator from where reading ahead ended."""
     on_iterator = any(fit.source == "generator" and fit.validation_samples for fit in old.fits)
     on_iterator = on_iterator and all(fit.validation_content is None for fit in old.fits)
-    size, first = validation_difference(epochs), validation_difference(epochs[:1])
-    if not on_iterator or size is None or first is None or size <= band or first > band:
+    size = _later_difference(epochs, band)
+    if not on_iterator or size is None:
         return None
     what = (
         "the first validation agrees; later ones take other batches of the iterator, because each system reads ahead "
         "and starts anew in its own way. Relative difference"
     )
     return KnownDifference(OTHER_BATCHES, what, size)
+
+
+def _goes_on(old: Trace, epochs: tuple[EpochPair, ...], band: float) -> KnownDifference | None:
+    """Standalone Keras keeps one reader of the validation Sequence for all epochs (measured with 2.1.6, 2.2.4, 2.3.1),
+    so that fewer `validation_steps` than it has batches begin each time where the last validation ended."""
+    standalone = old.start is not None and old.start.flavour == "keras"
+    on_sequence = any(fit.call == "fit_generator" and fit.validation_content is not None for fit in old.fits)
+    size = _later_difference(epochs, band)
+    if not standalone or not on_sequence or size is None:
+        return None
+    what = (
+        "the first validation agrees; standalone Keras begins each later one at the batch where the last one ended, "
+        "where validation_steps are fewer than the batches of the Sequence, and today's Keras at the first batch. "
+        "Relative difference"
+    )
+    return KnownDifference(GOES_ON, what, size)
+
+
+def _later_difference(epochs: tuple[EpochPair, ...], band: float) -> float | None:
+    """That of the validation losses where those of the first epoch agree and later ones do not."""
+    size, first = validation_difference(epochs), validation_difference(epochs[:1])
+    return size if size is not None and first is not None and first <= band < size else None
 
 
 def known_of_validation(old: Trace) -> str | None:

@@ -189,7 +189,7 @@ def but_for_data(pair: Pair, today: Pair, genuine: Run, restored: Run, new: Run,
     if not of_data(pair) or comparison is None or new.outcome == "crashed":
         return pair
     versions = {row.what for row in compare(genuine.trace, restored.trace, band).broken}
-    if not any(what.startswith(DATA_ROWS) for what in versions):
+    if not any(what.startswith(DATA_ROWS) for what in versions) or batches.changed_later(genuine.trace, restored.trace):
         return pair
     if today.divergence is not None:
         return replace(pair, divergence=today.divergence)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from tfmigrate.verify.judge import cause, crash, script_line
 from tfmigrate.verify.judge.causes.evidence import Divergence
 from tfmigrate.verify.judge.compare import Comparison, compare
-from tfmigrate.verify.judge.differences import CLASS_WEIGHTED, LAST_BATCH
+from tfmigrate.verify.judge.differences import CLASS_WEIGHTED, GOES_ON, LAST_BATCH
 from tfmigrate.verify.judge.report import Pair
 from tfmigrate.verify.run.world import Run
 
-OTHER_VALIDATION = (LAST_BATCH, CLASS_WEIGHTED)
+OTHER_VALIDATION = (LAST_BATCH, CLASS_WEIGHTED, GOES_ON)
 
 
 def paired(old: Run, new: Run, band: float, *, decides: bool, restored: Run | None = None) -> Pair:

@@ -148,7 +148,8 @@ def settle_variables(tf, found):
     """Standalone Keras before 2.3 made variables of the old kind, which hand out their own memory: an update of one
     layer's weights could come before the gradient of the layer below had read them (seen as an Adam step that goes the
     other way for half of the weights). Variables of the new kind, as Keras 2.3 makes them, are read once, for the loss
-    and its gradient. That Keras asks `if self.bias` (Conv2DTranspose, 2.1.6), which is true of the old kind."""
+    and its gradient. That Keras asks `if self.bias` (Conv2DTranspose, 2.1.6), which is true of the old kind, and writes
+    `lr *= ...` in its optimizers, which makes a tensor of the old kind and is refused by the new one."""
     new_kind = flavours.at_path(tf, "compat.v1.enable_resource_variables")
     versions = [flavours.minor(flavour.version) for flavour in found if flavour.name == "keras"]
     if new_kind is None or not any(version < (2, 3) for version in versions):
@@ -156,6 +157,8 @@ def settle_variables(tf, found):
     new_kind()
     variables = importlib.import_module("tensorflow.python.ops.resource_variable_ops")
     variables.ResourceVariable.__bool__ = lambda self: True
+    for name in ("add", "sub", "mul", "truediv", "pow"):
+        setattr(variables.ResourceVariable, "__i%s__" % name, lambda self, other: NotImplemented)
 
 
 LOSSES = {"tf_keras": "tf_keras.src.backend", "tf.keras": "keras.src.backend.tensorflow.nn"}

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from dataclasses import replace
 
-from tfmigrate.verify.judge.batches import distance, same
+from tfmigrate.verify.judge.batches import changed_later, distance, same
 from tfmigrate.verify.judge.causes.evidence import Divergence, Evidence, first_apart, times, where, without_callbacks
 from tfmigrate.verify.run.trace import Step
 
@@ -101,7 +101,7 @@ def other_batches(e: Evidence) -> Divergence | None:
     if e.row("batches") is not None:
         epoch, step = _first_data(e)
         what = "the same batches in another order" if _reordered(e) else f"batches with different content{_by(e)}"
-        return Divergence("data", f"{what}, first at {where(epoch, step)}{_skipped(e) or _ran_out(e)}", epoch, step)
+        return Divergence("data", f"{what}, first at {where(epoch, step)}{_why(e)}", epoch, step)
     samples = e.row("samples per epoch")
     if samples is not None:
         what = f"{samples.old} samples an epoch became {samples.new}{_ran_out(e)}"
@@ -114,6 +114,15 @@ def other_batches(e: Evidence) -> Divergence | None:
         ratio = times(length.new / length.old) if length.old else ""
         return Divergence("data", f"epochs of {length.old} steps became epochs of {length.new}{ratio}")
     return None
+
+
+def _why(e: Evidence) -> str:
+    if changed_later(e.old, e.new) and not _reordered(e):
+        return (
+            ": the first epoch's are the same, so the script changes its arrays between epochs (a callback, for one), "
+            "and the new one keeps the values that it was first given"
+        )
+    return _skipped(e) or _ran_out(e)
 
 
 def _skipped(e: Evidence) -> str:
