@@ -28,6 +28,7 @@ _HOMES_OF_KERAS = (
 _MOVED = {
     # keras.backend imported TensorFlow as `tf`, and scripts reached through it.
     "keras.backend.tf": "tensorflow",
+    "keras.backend.tensorflow_backend.tf": "tensorflow",
     UNDEFINED: MULTI_GPU_MODEL,
     "keras.utils.training_utils.multi_gpu_model": MULTI_GPU_MODEL,
     "keras.utils.multi_gpu_utils.multi_gpu_model": MULTI_GPU_MODEL,

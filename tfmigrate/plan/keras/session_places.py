@@ -1,0 +1,122 @@
+"""Sessions that may carry nothing but settings: those given to `set_session()`, and those that nothing reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TypeGuard
+
+import libcst as cst
+
+from tfmigrate.plan.change.calls import has_stars
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import Module, dotted, import_statements, only_statement
+from tfmigrate.understand.scopes import Occurrence, Scopes
+
+
+@dataclass(frozen=True)
+class Session:
+    """A session and the line that it serves."""
+
+    call: cst.Call
+    """Of set_session(), or of the session itself where nothing takes it."""
+    unit: cst.SimpleStatementLine
+    made: cst.BaseExpression | None
+    """What gives the session; None where set_session() is called otherwise than with one."""
+    returns: tuple[cst.Return, ...] = ()
+    """Where a function returns a session that no caller takes."""
+
+
+def set_sessions(facts: Facts) -> Iterator[Session]:
+    for unit in facts.module.places:
+        small = only_statement(unit)
+        call = small.value if isinstance(small, cst.Expr) else None
+        if isinstance(unit, cst.SimpleStatementLine) and isinstance(call, cst.Call):
+            if symbol_of(call.func, facts) == "keras.backend.set_session":
+                alone = len(call.args) == 1 and not has_stars(call)
+                yield Session(call, unit, call.args[0].value if alone else None)
+
+
+def dropped_sessions(facts: Facts, scopes: Scopes, modules: Iterable[Module]) -> Iterator[Session]:
+    """`session = tf.Session(config=config)` that nothing reads: the first session of a process sets up its GPUs."""
+    for unit in facts.module.places:
+        small = only_statement(unit)
+        call = small.value if isinstance(small, cst.Assign | cst.Expr) else None
+        if not isinstance(unit, cst.SimpleStatementLine) or not isinstance(call, cst.Call) or not call.args:
+            continue
+        if symbol_of(call.func, facts) != "tensorflow.Session":
+            continue
+        if isinstance(small, cst.Expr):
+            yield Session(call, unit, call)
+            continue
+        assert isinstance(small, cst.Assign)
+        target = small.targets[0].target
+        function = next((outer for outer in facts.module.ancestors(unit) if isinstance(outer, cst.FunctionDef)), None)
+        scope = scopes.by_node[function] if function is not None else scopes.module
+        if len(small.targets) > 1 or not isinstance(target, cst.Name):
+            continue
+        mentions = scopes.of_variable(target.value, scope)
+        reads = [mention for mention in mentions if mention.node is not target]
+        returns = tuple(
+            statement for statement in map(only_statement, (read.unit for read in reads)) if _gives(statement, reads)
+        )
+        if len(returns) != len(reads) or any(read.binds or read.scope is not scope for read in reads):
+            continue
+        if function is None and is_mentioned(target.value, modules, facts.module):
+            continue
+        if returns and (function is None or not _result_is_dropped(function, modules)):
+            continue
+        yield Session(call, unit, call, returns)
+
+
+def is_mentioned(name: str, modules: Iterable[Module], own: Module) -> bool:
+    """Whether another module mentions a name that it may have from this one."""
+    others = [module for module in modules if module is not own]
+    path = PurePath(own.path)
+    title = path.parent.name if path.stem == "__init__" else path.stem
+    if not any(_may_import(title, module) for module in others):
+        return False
+    named = (module for module in others if name in module.text)
+    return any(node.value == name for module in named for node in module.all_of(cst.Name))
+
+
+def _may_import(title: str, module: Module) -> bool:
+    """Whether an import statement of a module may mean the module of this name, or something in it."""
+    for statement, _ in import_statements(module):
+        aliases = statement.names if not isinstance(statement.names, cst.ImportStar) else ()
+        source = dotted(statement.module) if isinstance(statement, cst.ImportFrom) else ""
+        if any(title in text.split(".") for text in (source, *(dotted(alias.name) for alias in aliases))):
+            return True
+    return False
+
+
+def _gives(small: cst.CSTNode | None, reads: Sequence[Occurrence]) -> TypeGuard[cst.Return]:
+    """Whether a statement returns what one of the reads names, and nothing else."""
+    return isinstance(small, cst.Return) and any(small.value is read.node for read in reads)
+
+
+def _result_is_dropped(function: cst.FunctionDef, modules: Iterable[Module]) -> bool:
+    """Whether a function is called, each time as a statement, and nothing else mentions its name."""
+    called = 0
+    for module in modules:
+        calls = {small.value for small in map(only_statement, module.places) if isinstance(small, cst.Expr)}
+        ends = {_last_name(call.func) for call in calls if isinstance(call, cst.Call)}
+        imported = {alias.name for alias in module.all_of(cst.ImportAlias)}
+        for node in module.all_of(cst.Name):
+            if node.value == function.name.value and node is not function.name:
+                if node in ends:
+                    called += 1
+                elif node not in imported:
+                    return False
+    return called > 0
+
+
+def _last_name(node: cst.BaseExpression) -> cst.CSTNode:
+    return node.attr if isinstance(node, cst.Attribute) else node
+
+
+def symbol_of(node: cst.BaseExpression, facts: Facts) -> str:
+    """The qualified name, `tf.compat.v1.Session` and `K.tf.Session` as `tf.Session`."""
+    return names.plain(names.canonical(facts.symbols.get(node, "")))

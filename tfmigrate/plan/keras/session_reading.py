@@ -1,0 +1,325 @@
+"""Reads what a session is made with: its settings, and the statements that go with it."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass, field
+
+import libcst as cst
+
+from tfmigrate.plan.change.calls import has_stars, keywords, named_items
+from tfmigrate.plan.keras.session_places import Session, symbol_of
+from tfmigrate.plan.keras.session_settings import NotOnlySettings, Settings
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import Module, dotted, is_docstring, only_statement, root_name, units_of
+from tfmigrate.understand.purity import is_pure
+from tfmigrate.understand.reaching import assigned
+from tfmigrate.understand.scopes import LexicalScope, Occurrence, Scopes
+from tfmigrate.walk import walk
+
+CONFIG = "tensorflow.ConfigProto"
+CONDITION = "its settings depend on a condition"
+_SESSIONS = frozenset({"tensorflow.Session", "tensorflow.InteractiveSession"})
+_OPTIONS = "tensorflow.GPUOptions"
+
+
+@dataclass
+class Carried:
+    """The settings that a session carries, and the statements that go with it."""
+
+    settings: Settings = field(default_factory=Settings)
+    removed: list[cst.BaseSmallStatement] = field(default_factory=list)
+    whole: list[cst.FunctionDef | cst.If] = field(default_factory=list)
+    """Functions that only make the session, and conditions of settings that hold in any case."""
+    called: list[tuple[cst.SimpleStatementLine, cst.Call]] = field(default_factory=list)
+    """The lines that call a function that made the session and does other things, and the calls."""
+    apart: list[tuple[cst.SimpleStatementLine, Settings]] = field(default_factory=list)
+    """Settings that depend on a condition, by the lines in whose place they stand."""
+    choices: list[cst.If] = field(default_factory=list)
+    """Conditions of such settings, which may choose between two that are the same now."""
+    last: cst.SimpleStatementLine | None = None
+
+    @property
+    def end(self) -> cst.SimpleStatementLine:
+        """The last line of those whose place the settings take."""
+        assert self.last is not None
+        return self.last
+
+    def lines(self, module: Module) -> list[cst.SimpleStatementLine]:
+        """The lines that go whole, in order."""
+        lines = (unit for unit in module.places if isinstance(unit, cst.SimpleStatementLine))
+        return [unit for unit in lines if all(small in self.removed for small in unit.body)]
+
+    def units(self, module: Module) -> frozenset[cst.CSTNode]:
+        """All units that go, whole."""
+        return frozenset({*self.lines(module), *self.whole} - {unit for unit, _ in self.called})
+
+    def beside(self, module: Module) -> list[cst.SimpleStatementLine]:
+        """The lines that go whole from the block of the last, itself included, in order."""
+        block = module.places[self.end].block
+        return [line for line in self.lines(module) if module.places[line].block is block]
+
+
+class Reading:
+    """Reads one session: its settings, and the statements that go with it."""
+
+    def __init__(self, facts: Facts, scopes: Scopes) -> None:
+        self._facts = facts
+        self._scopes = scopes
+        self._found = Carried()
+        self._block: cst.CSTNode | None = None
+        self._unit: cst.SimpleStatementLine | None = None
+        self._conditional: list[tuple[cst.SimpleStatementLine, cst.Assign, Settings]] = []
+
+    def session(self, session: Session) -> Carried | str:
+        """The settings of a session, or why it must stay."""
+        self._found.removed += [session.unit.body[0], *session.returns]
+        self._found.last = self._unit = session.unit
+        self._block = self._module.places[session.unit].block
+        try:
+            if session.made is None:
+                raise NotOnlySettings("it is called with other arguments")
+            self._session(session.made, self.scope_of(session.unit))
+        except NotOnlySettings as reason:
+            return str(reason)
+        return self._found
+
+    def names_of(self, session: Session) -> Iterator[cst.CSTNode]:
+        """What names the session, its settings and set_session() where it is made, for one warning to speak for all."""
+        yield session.call.func
+        if session.made is not None:
+            yield from self._names(session.made, self.scope_of(session.unit), set())
+
+    def _names(
+        self, node: cst.BaseExpression, scope: LexicalScope, seen: set[cst.BaseExpression]
+    ) -> Iterator[cst.CSTNode]:
+        if node in seen:
+            return
+        seen.add(node)
+        if isinstance(node, cst.Name):
+            for mention in self._scopes.of_variable(node.value, scope):
+                value = assigned(mention) if mention.binds else None
+                if value is not None:
+                    yield from self._names(value, mention.scope, seen)
+        elif isinstance(node, cst.Call) and symbol_of(node.func, self._facts) in {*_SESSIONS, CONFIG, _OPTIONS}:
+            yield node.func
+            for arg in node.args:
+                yield from self._names(arg.value, scope, seen)
+        elif isinstance(node, cst.Call) and isinstance(node.func, cst.Name):
+            for mention in self._scopes.of_variable(node.func.value, scope):
+                if mention.binds and isinstance(mention.unit, cst.FunctionDef):
+                    inner = self._scopes.by_node[mention.unit]
+                    for unit in self._module.inside(mention.unit):
+                        small = only_statement(unit)
+                        if isinstance(small, cst.Return) and small.value is not None:
+                            yield from self._names(small.value, inner, seen)
+
+    def scope_of(self, unit: cst.CSTNode) -> LexicalScope:
+        """The variables that a statement sees."""
+        for owner in self._module.ancestors(unit):
+            if owner in self._scopes.by_node:
+                return self._scopes.by_node[owner]
+        return self._scopes.module
+
+    @property
+    def _module(self) -> Module:
+        return self._facts.module
+
+    def _session(self, node: cst.BaseExpression, scope: LexicalScope) -> None:
+        if isinstance(node, cst.Name):
+            node, scope = self._only_value(node, scope), scope
+        if not isinstance(node, cst.Call):
+            raise NotOnlySettings("where it was made is unknown")
+        if symbol_of(node.func, self._facts) in _SESSIONS:
+            arguments = keywords(node)
+            if has_stars(node) or len(arguments) != len(node.args) or set(arguments) - {"config"}:
+                raise NotOnlySettings("it has a graph or a target of its own")
+            if "config" in arguments:
+                self._config(arguments["config"].value, scope)
+            return
+        self._function(node, scope)
+
+    def _function(self, node: cst.Call, scope: LexicalScope) -> None:
+        """A function that does nothing but make the session goes with it."""
+        if not isinstance(node.func, cst.Name) or node.args:
+            raise NotOnlySettings("where it was made is unknown")
+        mentions = self._scopes.of_variable(node.func.value, scope)
+        bindings = [mention for mention in mentions if mention.binds]
+        function = bindings[0].unit if len(bindings) == 1 else None
+        if not isinstance(function, cst.FunctionDef) or len(mentions) != 2 or function.decorators:
+            raise NotOnlySettings("where it was made is unknown")
+        inner = self._scopes.by_node[function]
+        body = units_of(function.body)
+        last = body[-1]
+        returned = only_statement(last)
+        if not isinstance(returned, cst.Return) or returned.value is None or not _ends_once(function):
+            raise NotOnlySettings(f"{function.name.value}() does more than create it")
+        assert isinstance(last, cst.SimpleStatementLine)
+        found, caller = self._found, self._unit
+        before, outer, whole = len(found.removed), self._block, len(found.whole)
+        self._block, self._unit = function.body, last
+        self._session(returned.value, inner)
+        self._block, self._unit = outer, caller
+        if found.called:
+            raise NotOnlySettings(f"{function.name.value}() does more than create it")
+        gone = {*found.removed[before:], returned, *found.whole[whole:]}
+        if all(_is_gone(line, gone) for line in body):
+            del found.removed[before:], found.whole[whole:]
+            found.whole.append(function)
+            return
+        if found.settings.numbers is not None or caller is None:
+            raise NotOnlySettings(f"{function.name.value}() does more than create it")
+        found.removed.append(returned)
+        found.called.append((caller, node))
+        found.last = last
+
+    def _only_value(self, node: cst.Name, scope: LexicalScope) -> cst.BaseExpression:
+        """What a name is bound to, when it is read only here; its assignment goes."""
+        binding, reads = self._bound(node, scope)
+        if len(reads) != 1:
+            raise NotOnlySettings(f"`{node.value}` is used elsewhere too")
+        value = self._taken(binding)
+        assert isinstance(binding.unit, cst.SimpleStatementLine)
+        self._unit = binding.unit
+        return value
+
+    def _bound(self, node: cst.Name, scope: LexicalScope) -> tuple[Occurrence, list[Occurrence]]:
+        """What binds a name that is read at `node`, and all reads of what it is bound to there.
+
+        A variable may be bound again further down its block, to something else: `config = tf.ConfigProto()`, and after
+        the session `from config import config`.
+        """
+        mentions = self._scopes.of_variable(node.value, scope)
+        bindings = [mention for mention in mentions if mention.binds]
+        if len(bindings) == 1:
+            return bindings[0], [mention for mention in mentions if not mention.binds]
+        numbers = {other.node: number for other in mentions if (number := self._number(other, scope)) is not None}
+        in_block = all(self._module.places[binding.unit].block is self._block for binding in bindings)
+        if in_block and len(numbers) == len(mentions):
+            starts = {numbers[binding.node]: binding for binding in bindings}
+            reads = [mention for mention in mentions if not mention.binds]
+            start = max((number for number in starts if number < numbers[node]), default=None)
+            # One that is read before it is bound may be read in a loop's next round.
+            if start is not None and all(numbers[read.node] > min(starts) for read in reads):
+                end = min((number for number in starts if number > start), default=len(self._module.places))
+                return starts[start], [read for read in reads if start < numbers[read.node] <= end]
+        raise NotOnlySettings(f"`{node.value}` is not assigned exactly once")
+
+    def _number(self, mention: Occurrence, scope: LexicalScope) -> int | None:
+        """The line of the session's block that a mention is in; None for one outside it, or in a function."""
+        units = [mention.unit, *self._module.ancestors(mention.unit)]
+        indices = [place.index for unit in units if (place := self._module.places[unit]).block is self._block]
+        return indices[0] if indices and mention.scope is scope else None
+
+    def _taken(self, binding: Occurrence) -> cst.BaseExpression:
+        value = assigned(binding)
+        if value is None or not isinstance(binding.unit, cst.SimpleStatementLine):
+            raise NotOnlySettings("where it was made is unknown")
+        self._check_unconditional(binding.unit)
+        for small in binding.unit.body:
+            if isinstance(small, cst.Assign) and small.value is value:
+                if len(small.targets) != 1:
+                    raise NotOnlySettings("it has two names")
+                self._found.removed.append(small)
+        return value
+
+    def _check_unconditional(self, unit: cst.CSTNode) -> None:
+        if self._conditions(unit):
+            raise NotOnlySettings(CONDITION)
+
+    def _conditions(self, unit: cst.CSTNode) -> list[cst.If]:
+        """The conditions under which a line of the session's block runs, the innermost first."""
+        conditions: list[cst.If] = []
+        while self._module.places[unit].block is not self._block:
+            owner = self._module.places[unit].owner
+            if not isinstance(owner, cst.If):
+                raise NotOnlySettings(CONDITION)
+            conditions.append(owner)
+            unit = owner
+        return conditions
+
+    def _config(self, node: cst.BaseExpression, scope: LexicalScope) -> None:
+        value, settings = node, self._found.settings
+        if isinstance(node, cst.Name):
+            binding, reads = self._bound(node, scope)
+            value = self._taken(binding)
+            for mention in reads:
+                if mention.node is not node:
+                    self._assignment(mention)
+        if not isinstance(value, cst.Call) or symbol_of(value.func, self._facts) != CONFIG or has_stars(value):
+            raise NotOnlySettings("its settings are unknown")
+        for key, arg in keywords(value).items():
+            options = self._gpu_options(arg.value, scope) if key == "gpu_options" else None
+            if options is None:
+                settings.set(key, arg.value, self._module)
+            for name, option in (options or {}).items():
+                settings.set(f"gpu_options.{name}", option, self._module)
+        self._place_conditional()
+
+    def _place_conditional(self) -> None:
+        """Settings that depend on a condition stand where they stood, but for those that hold in any case."""
+        found = self._found
+        implied = {small for _, small, own in self._conditional if found.settings.imply(own)}
+        for unit, small, own in self._conditional:
+            found.removed.append(small)
+            found.settings.said += own.said
+            if small not in implied:
+                if own == Settings():
+                    raise NotOnlySettings(CONDITION)
+                found.apart.append((unit, own))
+        for choice in dict.fromkeys(choice for unit, *_ in self._conditional for choice in self._conditions(unit)):
+            self._settle(choice, implied)
+
+    def _settle(self, choice: cst.If, implied: Iterable[cst.BaseSmallStatement]) -> None:
+        """What becomes of a condition, of whose settings some go."""
+        gone = {*implied, *self._found.whole}
+        if all(_is_gone(unit, gone) for unit in units_of(choice.body)):
+            if choice.orelse is not None or not is_pure(choice.test):
+                raise NotOnlySettings(CONDITION)
+            self._found.whole.append(choice)
+        elif is_pure(choice.test):
+            self._found.choices.append(choice)
+
+    def _gpu_options(self, node: cst.BaseExpression, scope: LexicalScope) -> dict[str, cst.BaseExpression] | None:
+        """`tf.GPUOptions(allow_growth=True)`, for which protocol buffers also take a dict; either may have a name."""
+        if isinstance(node, cst.Name):
+            binding, reads = self._bound(node, scope)
+            for mention in reads:
+                if mention.node is not node:
+                    self._assignment(mention, "gpu_options.")
+            node = self._taken(binding)
+        if isinstance(node, cst.Call) and symbol_of(node.func, self._facts) == _OPTIONS and not has_stars(node):
+            return {name: arg.value for name, arg in keywords(node).items()}
+        return named_items(node)
+
+    def _assignment(self, mention: Occurrence, owner: str = "") -> None:
+        """`config.gpu_options.allow_growth = True`; `owner`: how the setting's name starts, where a part has a name."""
+        for small in mention.unit.body if isinstance(mention.unit, cst.SimpleStatementLine) else ():
+            if isinstance(small, cst.Assign) and len(small.targets) == 1:
+                key = dotted(small.targets[0].target).partition(".")[2]
+                if key and root_name(small.targets[0].target) is mention.node:
+                    if not self._conditions(mention.unit):
+                        self._found.settings.set(owner + key, small.value, self._module)
+                        self._found.removed.append(small)
+                    else:
+                        own = Settings()
+                        own.set(owner + key, small.value, self._module)
+                        assert isinstance(mention.unit, cst.SimpleStatementLine)
+                        self._conditional.append((mention.unit, small, own))
+                    return
+        raise NotOnlySettings("its settings are used elsewhere too")
+
+
+def _ends_once(function: cst.FunctionDef) -> bool:
+    """Whether nothing but the end of a function gives anything to others."""
+    parts = list(walk(function.body))
+    return sum(isinstance(part, cst.Return) for part in parts) == 1 and not any(
+        isinstance(part, cst.Yield | cst.Global | cst.Nonlocal) for part in parts
+    )
+
+
+def _is_gone(line: cst.CSTNode, gone: Container[cst.CSTNode]) -> bool:
+    """Whether nothing of a line is left to do."""
+    if not isinstance(line, cst.SimpleStatementLine):
+        return line in gone
+    return all(small in gone or isinstance(small, cst.Pass) or is_docstring(small) for small in line.body)

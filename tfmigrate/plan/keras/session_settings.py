@@ -1,0 +1,96 @@
+"""The settings of a session, and the calls of `tf.config` that they become."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import libcst as cst
+
+from tfmigrate.plan.change.calls import is_false, is_true, text_of
+from tfmigrate.understand.program import Module, dotted
+
+
+class NotOnlySettings(Exception):
+    """Why a session cannot go, in words."""
+
+
+@dataclass
+class Settings:
+    """What a session is told about its devices."""
+
+    growth: bool = False
+    visible: str | None = None
+    numbers: str | None = None
+    """The code of what gives the numbers of the visible GPUs one by one."""
+    calls: list[str] = field(default_factory=list)
+    """Calls below TensorFlow's name."""
+    said: list[str] = field(default_factory=list)
+
+    def set(self, key: str, value: cst.BaseExpression, module: Module) -> None:
+        """Note one setting. Raises NotOnlySettings where nothing says what becomes of it."""
+        code = module.code(value)
+        if key == "gpu_options.allow_growth" and (is_true(value) or is_false(value)):
+            self.growth = is_true(value)
+        elif key == "gpu_options.per_process_gpu_memory_fraction":
+            self.growth = True
+            self.said.append(f"the limit of {code} of the memory becomes growth on demand")
+        elif key == "gpu_options.visible_device_list" and _is_ids(text_of(value)):
+            self.visible = text_of(value)
+        elif key == "gpu_options.visible_device_list" and (numbers := _joined_numbers(value)) is not None:
+            self.numbers = module.code(numbers)
+        elif key == "log_device_placement" and (is_true(value) or is_false(value)):
+            if is_true(value):
+                self.calls.append("debugging.set_log_device_placement(True)")
+        elif key == "allow_soft_placement" and is_true(value):
+            self.calls.append("config.set_soft_device_placement(True)")
+        elif key in ("intra_op_parallelism_threads", "inter_op_parallelism_threads") and isinstance(value, cst.Integer):
+            self.calls.append(f"config.threading.set_{key}({code})")
+        else:
+            raise NotOnlySettings(f"`{key}` = {code} is not understood")
+
+    def imply(self, other: Settings) -> bool:
+        """Whether these settings hold where others are made too, and leave those nothing to do."""
+        return self.growth and other.growth and not other.calls and other.visible is None and other.numbers is None
+
+    def lines(self, tf: str, gpu: str, indent: str, quote: str) -> list[str]:
+        """The statements that take the session's place. Devices must be chosen before their memory is.
+
+        `gpu`: a name that is free there.
+        """
+        statements = []
+        kind = f"{quote}GPU{quote}"
+        gpus = f"{tf}.config.list_physical_devices({kind})"
+        if self.visible is not None or self.numbers is not None:
+            ids = [part.strip() for part in (self.visible or "").split(",") if part.strip()]
+            listed = ", ".join(f"{gpus}[{number}]" for number in ids)
+            if self.numbers is not None:
+                listed = f"{gpus}[int({gpu})] for {gpu} in {self.numbers}"
+            statements.append(f"{tf}.config.set_visible_devices([{listed}], {kind})")
+            gpus = f"{tf}.config.get_visible_devices({kind})"
+        if self.growth:
+            statements.append(f"for {gpu} in {gpus}:\n{indent}{tf}.config.experimental.set_memory_growth({gpu}, True)")
+        return [*statements, *(f"{tf}.{call}" for call in self.calls)]
+
+
+def _joined_numbers(node: cst.BaseExpression) -> cst.BaseExpression | None:
+    """What holds the numbers, in `",".join(map(str, numbers))` and `",".join(str(n) for n in numbers)`."""
+    if not isinstance(node, cst.Call) or len(node.args) != 1 or not isinstance(node.func, cst.Attribute):
+        return None
+    if text_of(node.func.value) != "," or node.func.attr.value != "join":
+        return None
+    numbers = node.args[0].value
+    if isinstance(numbers, cst.Call) and dotted(numbers.func) == "map" and len(numbers.args) == 2:
+        return numbers.args[1].value if dotted(numbers.args[0].value) == "str" else None
+    if (
+        isinstance(numbers, cst.ListComp | cst.GeneratorExp)
+        and not numbers.for_in.ifs
+        and numbers.for_in.inner_for_in is None
+    ):
+        element, target = numbers.elt, numbers.for_in.target
+        if isinstance(element, cst.Call) and dotted(element.func) == "str" and len(element.args) == 1:
+            return numbers.for_in.iter if element.args[0].value.deep_equals(target) else None
+    return None
+
+
+def _is_ids(text: str | None) -> bool:
+    return text is not None and all(part.strip().isdigit() for part in text.split(","))
