@@ -51,3 +51,9 @@ def test_the_tests_of_a_rule_are_those_that_name_it(tool: ModuleType) -> None:
     tests, codes = tool.related(tool.PLAN / "keras" / "numpy_integers.py")
     assert "tests/plan/test_numpy_integers.py" in tests
     assert codes == ["TFM230"]
+
+
+def test_what_reports_nothing_itself_is_seen_where_it_is_asked(tool: ModuleType) -> None:
+    assert tool.related(tool.PLAN / "data" / "lengths.py")[1] == ["TFM409"]
+    assert "TFM120" in tool.related(tool.PLAN / "strategy" / "eligible.py")[1]
+    assert tool.related(tool.PLAN / "change" / "calls.py")[1] == ["TFM0", "TFM1"]

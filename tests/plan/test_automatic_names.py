@@ -26,6 +26,7 @@ FIRST = "Conv2D(4, 3, input_shape=(8, 8, 3)), BatchNormalization(), LeakyReLU()"
         (f"{FIRST}, Conv2D(4, 3, name='conv2d_1')", 0),
         (f"{FIRST}, Conv2D(4, 3, name='first')", 0),
         (f"{FIRST}, Conv2D(4, 3, name=name)", 0),
+        ("Conv2D(4, 3, **settings), Conv2D(4, 3, name='conv2d')", 0),
         ("Conv2D(4, 3, name='a', input_shape=(8, 8, 3)), Conv2D(4, 3, name='conv2d')", 0),
     ],
 )

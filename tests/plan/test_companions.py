@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.kit import actions, migrate, with_model
 from tfmigrate.migrate import migrate_bytes
 from tfmigrate.result import FileResult
 from tfmigrate.rewrite import migrate_sources
@@ -380,10 +381,27 @@ def test_what_a_rewritten_call_keeps_is_rewritten_too() -> None:
     assert "model.optimizer.learning_rate.assign(keras.backend.epsilon())\n" in after
 
 
+def test_a_call_that_a_comment_leaves_alone_keeps_its_arguments() -> None:
+    file = migrate(with_model("") + "parallel_model.fit_generator(rows(), 3)  # tfmigrate: skip\n")
+    assert file.after.endswith("model.fit_generator(rows(), 3)  # tfmigrate: skip\n")
+
+
 def test_a_kernel_in_variables_is_told() -> None:
     file = migrated("rows = read()\nlayer = Conv2D(8, rows, rows)\n")
     assert "Conv2D(8, rows, rows)" in file.after
     assert ("TFM207", "warn") in {(f.code, f.action) for f in file.findings}
+
+
+@pytest.mark.parametrize(
+    ("data", "new"),
+    [("batches()", "steps_per_epoch=4"), ("read()", "samples_per_epoch=4"), ("Rows()", "samples_per_epoch=4")],
+)
+def test_samples_per_epoch_counted_the_batches_of_a_generator_alone(data: str, new: str) -> None:
+    head = "def batches():\n    while True:\n        yield read()\n\n\n"
+    head += "class Rows(keras.utils.Sequence):\n    batch_size = 2\n\n\n"
+    file = migrate(with_model(f"import keras\n{head}") + f"parallel_model.fit_generator({data}, samples_per_epoch=4)\n")
+    assert f"model.fit({data}, {new})\n" in file.after
+    assert actions(file, "TFM207") == ["rewrite" if new.startswith("steps") else "warn"]
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from tfmigrate.written import Written
         ([["a or b", "g > 1"]], "(a or b) and g > 1"),
         ([["a"], ["b"]], "a or b"),
         ([["a", "b"], ["c", "b"]], "(a or c) and b"),
+        ([["a and b"], ["a and -b"]], "a and b or a and -b"),
         ([["a", "not a"]], "a and not a"),
         ([["g != 1", "g > 1"]], "g > 1"),
         ([["g != 2", "g > 1"]], "g != 2 and g > 1"),

@@ -230,6 +230,13 @@ def test_dropout_that_is_never_told_to_train_is_none() -> None:
     assert "outputs = tf.keras.layers.Dense(1)(features)\n" in after
 
 
+def test_one_without_a_name_is_made_under_the_strategy_too() -> None:
+    made = "estimator = tf.estimator.Estimator(model_fn, config=config)\nestimator.train("
+    after = migrated((made, "tf.estimator.Estimator(model_fn, config=config).train(")).after
+    _, _, scoped = after.partition("with strategy.scope():\n")
+    assert "        model_fn(input_fn().element_spec[0]).fit(train_data)\n" in scoped
+
+
 def test_a_keras_model_made_an_estimator_is_told() -> None:
     told = refusal(
         ("tf.estimator.Estimator(model_fn,", "tf.keras.estimator.model_to_estimator(keras_model=model_fn,"),

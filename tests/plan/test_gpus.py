@@ -131,6 +131,27 @@ train(args.gpus)
     assert '[f"/gpu:{i}" for i in gpus]' in file.after
 
 
+def test_what_another_function_does_with_its_own_variable_says_nothing() -> None:
+    program = (
+        PROGRAM.partition("{before}")[0]
+        + """
+def train(gpus):
+    print(32 * gpus)
+    model = Sequential([Dense(1, input_shape=(4,))])
+    model = multi_gpu_model(model, gpus=gpus)
+    model.compile("sgd", "mse")
+
+
+def first(gpus):
+    return gpus[0]
+
+
+train(json.load(open("settings.json")))
+"""
+    )
+    assert '[f"/gpu:{i}" for i in range(gpus)]' in migrate(program).after
+
+
 def test_a_number_of_the_try_is_asked_too() -> None:
     program = PROGRAM.format(before="from somewhere import gpus", gpus="gpus").replace(
         "model = multi_gpu_model(model, gpus=gpus)",

@@ -53,6 +53,11 @@ def migrated(lines: str) -> tuple[str, bool]:
             "train_sequence = Rows()\ntrain_sequence.workers = 8\nmodel.fit(train_sequence)",
         ),
         (
+            "fit_generator(train, workers=8, validation_data=Rows())",
+            "validation_sequence = Rows()\ntrain.workers = 8\nvalidation_sequence.workers = 8\n"
+            "model.fit(train, validation_data=validation_sequence)",
+        ),
+        (
             "fit_generator(train, workers=8, validation_data=held)",
             "train.workers = 8\nheld.workers = 8\nmodel.fit(train, validation_data=held)",
         ),

@@ -205,6 +205,7 @@ keras = "2.2.4"
         ("Dockerfile", "FROM tensorflow/tensorflow:1.15.2-gpu-py3\nRUN apt-get update && \\\n  pip3 install -q \\\n"
          "  keras==2.2.4 numpy && echo keras==2.2.4\n", [(1, 6, "TFM601", "warn"), (4, 3, "TFM602", "warn")]),
         ("gpu.Dockerfile", "FROM nvcr.io/nvidia/tensorflow:19.10-py3\n", [(1, 6, "TFM601", "warn")]),
+        ("Dockerfile", "FROM nvcr.io/nvidia/tensorflow:22.12-tf1-py3\n", [(1, 6, "TFM601", "warn")]),
         ("Dockerfile", "FROM nvcr.io/nvidia/tensorflow:23.10-tf2-py3\nFROM tensorflow/tensorflow:2.16.1-gpu\n", []),
         ("Dockerfile", "FROM tensorflow/tensorflow:latest-gpu\nRUN pip install keras\n", []),
     ],

@@ -39,6 +39,8 @@ def migrated(body: str) -> tuple[str, list[str]]:
          "name = 'a.weights.h5' if sys.argv else 'b.weights.h5'"),
         ("if sys.argv:\n    name = 'a.h5'\nelse:\n    name = 'b.h5'\nmodel.save_weights(name)\n",
          "    name = 'b.weights.h5'"),
+        ("name = 'a.h5'\nfor part in sys.argv:\n    name = part + name\nmodel.save_weights(name)\n",
+         "name = 'a.weights.h5'\n"),
         ("model.save_weights(f'{sys.argv}.h5')\n", "model.save_weights(f'{sys.argv}.weights.h5')"),
         ("end = 'a.h5'\nmodel.save_weights(f'{os.sep}{end}')\n", "end = 'a.weights.h5'"),
         ("call = ModelCheckpoint(f'{sys.argv}-{{epoch:02d}}.hdf5', save_weights_only=True)\n",

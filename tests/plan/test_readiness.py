@@ -48,6 +48,8 @@ def codes(code: str, target: str | None = None, head: str = HEAD) -> list[str]:
         ("keras.Sequential([]).predict_classes(x)", "TFM501", "take predict(x).argmax(axis=-1)"),
         ("from tensorflow.keras.layers.experimental.preprocessing import Rescaling", "TFM501", "2.3, 2.9 and 2.15"),
         ("from tensorflow.keras.utils import to_categoricals", "TFM502", "tensorflow.keras.utils.to_categorical?"),
+        ("tf.contrib.distribute.Monitor(x)", "TFM501", "(it was in 1.15): it is tensorflow.distribute"),
+        ("from tensorflow import contrib; contrib.layers.flatten(x)", "TFM501", "tensorflow.contrib is not in"),
         ("import tensorflow.contrib.slim", "TFM501", "tensorflow.contrib is not in TensorFlow 2.21 (it was in 1.15)"),
         ("keras.Sequential([]).add(x, activation='relu')", "TFM503", "Sequential.add() takes no argument `activation`"),
         ("tf.data.Dataset.from_tensors_slices(x)", "TFM502", "mean tensorflow.data.Dataset.from_tensor_slices?"),
@@ -84,6 +86,7 @@ def test_no_private_name_is_suggested_for_a_public_one() -> None:
         "def f(tf):\n    return tf.placeholder\n",
         "tf = tf.compat.v1\ntf.placeholder(tf.float32)\n",
         "import numpy as tf\ntf.placeholder\n",
+        "lib = tf.compat.v1 if old else tf\nlib.placeholder(tf.float32)\n",
         "tf.mine = 3\nprint(tf.mine.x)\n",
         "setattr(tf, 'mine', 3)\nprint(tf.mine)\n",
         "from tensorflow.python.framework.ops import of_mine\n",  # outside Keras, what a private module holds

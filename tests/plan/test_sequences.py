@@ -181,6 +181,10 @@ def test_nothing_else_is(call: str) -> None:
     assert done == []
 
 
+def test_a_method_of_another_name_is_not_the_length() -> None:
+    assert migrated("fit_generator(rows, steps_per_epoch=rows.batches(), epochs=2)")[1] == ["rewrite"]
+
+
 @pytest.mark.parametrize("epochs", ["", ", epochs=1"])
 def test_one_epoch_goes_on_nowhere(epochs: str) -> None:
     assert migrated(f"fit_generator(rows, steps_per_epoch=3{epochs})") == (

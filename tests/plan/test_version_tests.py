@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.kit import actions, check_migrated
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
 
@@ -68,7 +69,9 @@ STOPS = [
 
 @pytest.mark.parametrize("check", STOPS)
 def test_a_check_that_would_stop_the_migrated_program_is_removed(check: str) -> None:
-    after = migrated(check)
+    file = check_migrated(SCRIPT.format(check))
+    after = file.after
+    assert actions(file, "TFM245") == ["rewrite"]
     assert "__version__" not in after
     assert not any(word in after for word in ("'old'", "SystemExit", "exit"))
 

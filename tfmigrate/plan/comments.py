@@ -71,7 +71,7 @@ class _Going:
         if isinstance(unit, cst.SimpleStatementLine):
             gone = (small for small in unit.body if small in self._removed)
             yield from (comment for small in gone for comment in comments_of(small) if _is_code(comment))
-            if self._renamed and not self._renamed.isdisjoint(walk(unit)):
+            if not self._renamed.isdisjoint(walk(unit)):
                 yield from _speaking_of(_PARALLEL, above)
         if unit in self._whole and isinstance(unit, cst.FunctionDef | cst.ClassDef):
             yield from (*above, *_own(unit))
@@ -81,7 +81,8 @@ class _Going:
             yield from _speaking_of(_OF_SEVERAL if emptied else _PARALLEL, above)
             if unit in self._wrapping and isinstance(unit, cst.SimpleStatementLine) and self._removes(unit):
                 yield from (one for one in _own(unit) if not _is_code(one))
-        elif isinstance(unit, cst.SimpleStatementLine) and self._gone(unit):
+        elif self._gone(unit):
+            assert isinstance(unit, cst.SimpleStatementLine)
             yield from (comment for comment in _own(unit) if not _is_code(comment))
             if any(small in self._imports for small in unit.body):
                 if self._ends_here(unit) and self._imports_wrapper(unit):

@@ -227,7 +227,9 @@ def _first(
         message = f"{use.method}() is part of a larger expression"
         raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
     code = Written.joined(lines, "\n").code
-    migration.edits.append((module, Insert(unit, code, (unit,), scoped=inputs.needs_scope(use))))
+    # One without a name is made in these lines.
+    scoped = inputs.needs_scope(use) or unit is migration.unit
+    migration.edits.append((module, Insert(unit, code, (unit,), scoped=scoped)))
     _in_scope(migration, use, inputs, receiver)
     if result is None or result.text == _target(use):
         migration.edits.append((module, Remove(small)))

@@ -108,19 +108,16 @@ class _Reader:
 
     def _attributes(self) -> Iterator[_Lack]:
         """Names reached through an imported module: the whole of `tf.contrib.layers`, not each part of it."""
-        inner = {node.value for node in self._facts.symbols if isinstance(node, cst.Attribute)}
-        for node, name in self._facts.symbols.items():
-            if not isinstance(node, cst.Attribute) or node in inner or not self._lacking(name):
+        attributes = [node for node in self._facts.symbols if isinstance(node, cst.Attribute)]
+        inner = {node.value for node in attributes}
+        for node in attributes:
+            if node in inner:
                 continue
-            symbols = self._symbols(node)
+            named = sorted(symbol.name for symbol in self._symbols(node))
             root = root_of(node)
             failed_before = self._lacking(self._facts.symbols.get(root, ""))
-            if (
-                not failed_before
-                and self._means_a_library(root)
-                and all(self._lacking(symbol.name) for symbol in symbols)
-            ):
-                yield self._lack(node, min(symbol.name for symbol in symbols))
+            if not failed_before and self._means_a_library(root) and all(map(self._lacking, named)):
+                yield self._lack(node, named[0])
 
     def _symbols(self, node: cst.BaseExpression) -> list[Symbol]:
         return [option for option in options(self._facts.values[node]) if isinstance(option, Symbol)]

@@ -31,7 +31,7 @@ LEFT_ALONE = Refusal("", "")
 def follow(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> tuple[list[Wrap], dict[cst.Call, Refusal]]:
     """The wraps that can be followed, and the calls that cannot be migrated, whatever is decided about the others."""
     misused = _needed_elsewhere(facts, drafts)
-    elsewhere = other_backend(drafts.values()) if facts.wraps else None
+    elsewhere = other_backend(drafts.values())
     judged: list[tuple[Wrap, Refusal | None]] = []
     refused: dict[cst.Call, Refusal] = {}
     for wrap in facts.wraps:

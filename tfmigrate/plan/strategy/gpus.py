@@ -112,7 +112,7 @@ def _used(node: cst.BaseExpression, frame: Frame, scopes: Scopes) -> Iterator[Ki
     text = module.code(node)
     scope = scopes.by_node[frame.function or module.tree]
     owner = scopes.owner(node.value, scope) if isinstance(node, cst.Name) else None
-    for part in walk(owner.node) if owner is not None and owner is scope else module.nodes:
+    for part in walk(scope.node) if owner is scope else module.nodes:
         for operand, role in _operands(part):
             if last_name(operand) == name and module.code(operand) == text:
                 yield from role
