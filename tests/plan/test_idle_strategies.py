@@ -118,6 +118,10 @@ UNTOUCHED = {
     + textwrap.indent(BUILT.replace("model", "other"), "    ")
     + FIT.replace("model", "other"),
     "entered for something unknown": MADE + "with strategy.scope():\n    net = make()\n" + BUILT + FIT,
+    "entered in code that was not followed": MADE
+    + "def build():\n    return None\n    with strategy.scope():\n        return make()\n\n\n"
+    + BUILT
+    + FIT,
     "entered for a model that nothing trains": MADE
     + "with strategy.scope():\n    other = Sequential([Dense(1)])\n"
     + BUILT

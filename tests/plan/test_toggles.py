@@ -183,6 +183,14 @@ def test_a_name_of_another_function_is_not_used() -> None:
     )
 
 
+def test_a_part_without_a_name_is_reported() -> None:
+    function = "def parts():" + MODELS.replace("\n", "\n    ") + "return critic, combined\n\n\nmodels = parts()\n"
+    loop = "for x, y in batches:\n    models[0].train_on_batch(x, y)\n    models[1].train_on_batch(x, y)\n"
+    file = one(function + loop)
+    assert file.after.endswith(loop)
+    assert told(file) == ["warn"]
+
+
 TURNS = """critic.trainable = True
 for x, y in batches:
     critic.train_on_batch(x, y)

@@ -262,7 +262,7 @@ def _mentions(draft: Draft) -> Iterator[cst.BaseExpression]:
 
 def _is_part(node: cst.BaseExpression, part: ModelObject, draft: Draft) -> bool:
     value = draft.facts.values.get(node)
-    return bool(dotted(node)) and value is not None and models_of(value) == {part}
+    return value is not None and models_of(value) == {part}
 
 
 def _is_settled(node: cst.BaseExpression, use: Use, draft: Draft) -> bool:
