@@ -109,7 +109,7 @@ def _settled(
     late: dict[cst.Call, Refusal] = {}
     sinking: set[cst.Call] = set()
     keeping: set[cst.Call] = set()
-    sessions = {module: session_lines(draft.facts, draft.scopes, drafts) for module, draft in drafts.items()}
+    sessions = {module: session_lines(draft, drafts) for module, draft in drafts.items()}
     copying: set[cst.Call] = set()
     followed = list(followed)
     while True:

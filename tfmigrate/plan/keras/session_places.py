@@ -29,7 +29,13 @@ class Session:
     """Where a function returns a session that no caller takes."""
 
 
-def set_sessions(facts: Facts) -> Iterator[Session]:
+def sessions_of(facts: Facts, scopes: Scopes, modules: Iterable[Module]) -> Iterator[Session]:
+    """The sessions of a module that may be nothing but settings."""
+    yield from _set_sessions(facts)
+    yield from _dropped_sessions(facts, scopes, modules)
+
+
+def _set_sessions(facts: Facts) -> Iterator[Session]:
     for unit in facts.module.places:
         small = only_statement(unit)
         call = small.value if isinstance(small, cst.Expr) else None
@@ -39,7 +45,7 @@ def set_sessions(facts: Facts) -> Iterator[Session]:
                 yield Session(call, unit, call.args[0].value if alone else None)
 
 
-def dropped_sessions(facts: Facts, scopes: Scopes, modules: Iterable[Module]) -> Iterator[Session]:
+def _dropped_sessions(facts: Facts, scopes: Scopes, modules: Iterable[Module]) -> Iterator[Session]:
     """`session = tf.Session(config=config)` that nothing reads: the first session of a process sets up its GPUs."""
     for unit in facts.module.places:
         small = only_statement(unit)

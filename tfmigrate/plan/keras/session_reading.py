@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from tfmigrate.plan.change.calls import has_stars, keywords, named_items
+from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.keras.session_places import Session, symbol_of
 from tfmigrate.plan.keras.session_settings import NotOnlySettings, Settings
-from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, dotted, is_docstring, only_statement, root_name, units_of
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import assigned
-from tfmigrate.understand.scopes import LexicalScope, Occurrence, Scopes
+from tfmigrate.understand.scopes import LexicalScope, Occurrence
 from tfmigrate.walk import walk
 
 CONFIG = "tensorflow.ConfigProto"
@@ -63,9 +63,9 @@ class Carried:
 class Reading:
     """Reads one session: its settings, and the statements that go with it."""
 
-    def __init__(self, facts: Facts, scopes: Scopes) -> None:
-        self._facts = facts
-        self._scopes = scopes
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+        self._facts, self._scopes = draft.facts, draft.scopes
         self._found = Carried()
         self._block: cst.CSTNode | None = None
         self._unit: cst.SimpleStatementLine | None = None
@@ -79,7 +79,7 @@ class Reading:
         try:
             if session.made is None:
                 raise NotOnlySettings("it is called with other arguments")
-            self._session(session.made, self.scope_of(session.unit))
+            self._session(session.made, self._draft.scope_round(session.unit))
         except NotOnlySettings as reason:
             return str(reason)
         return self._found
@@ -88,7 +88,7 @@ class Reading:
         """What names the session, its settings and set_session() where it is made, for one warning to speak for all."""
         yield session.call.func
         if session.made is not None:
-            yield from self._names(session.made, self.scope_of(session.unit), set())
+            yield from self._names(session.made, self._draft.scope_round(session.unit), set())
 
     def _names(
         self, node: cst.BaseExpression, scope: LexicalScope, seen: set[cst.BaseExpression]
@@ -113,13 +113,6 @@ class Reading:
                         small = only_statement(unit)
                         if isinstance(small, cst.Return) and small.value is not None:
                             yield from self._names(small.value, inner, seen)
-
-    def scope_of(self, unit: cst.CSTNode) -> LexicalScope:
-        """The variables that a statement sees."""
-        for owner in self._module.ancestors(unit):
-            if owner in self._scopes.by_node:
-                return self._scopes.by_node[owner]
-        return self._scopes.module
 
     @property
     def _module(self) -> Module:

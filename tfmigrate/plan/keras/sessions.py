@@ -8,8 +8,9 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Collapse, Edit, Insert, Rank, Remove, Unwrap
-from tfmigrate.plan.keras.session_places import dropped_sessions, is_mentioned, set_sessions, symbol_of
+from tfmigrate.plan.keras.session_places import is_mentioned, sessions_of, symbol_of
 from tfmigrate.plan.keras.session_reading import CONDITION, CONFIG, Reading
 from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.strategy.late_devices import SessionLines
@@ -18,13 +19,13 @@ from tfmigrate.understand.program import Module, only_statement, root_name
 from tfmigrate.understand.scopes import Occurrence, Scopes
 
 
-def session_lines(facts: Facts, scopes: Scopes, modules: Iterable[Module]) -> SessionLines:
+def session_lines(draft: Draft, modules: Iterable[Module]) -> SessionLines:
     """The statements of every session that only carries settings."""
-    sessions = [*set_sessions(facts), *dropped_sessions(facts, scopes, modules)]
-    readings = {session.call: Reading(facts, scopes).session(session) for session in sessions}
+    sessions = sessions_of(draft.facts, draft.scopes, modules)
+    readings = {session.call: Reading(draft).session(session) for session in sessions}
     return SessionLines(
         {
-            call: carried.units(facts.module)
+            call: carried.units(draft.module)
             for call, carried in readings.items()
             if not isinstance(carried, str) and not carried.apart
         }
@@ -35,9 +36,9 @@ def check(context: Context) -> Iterator[CallChange]:
     """Each `K.set_session(...)`: rewritten where all that the session carries is understood, else reported."""
     facts, scopes, tf, quote = context.facts, context.scopes, context.tf, context.quote
     raised = context.migration.raised
-    for session in (*set_sessions(facts), *dropped_sessions(facts, scopes, context.modules)):
+    for session in sessions_of(facts, scopes, context.modules):
         call = session.call
-        reading = Reading(facts, scopes)
+        reading = Reading(context.draft)
         carried = reading.session(session)
         block = [] if isinstance(carried, str) else carried.beside(facts.module)
         start = _below_choices(block, call, facts.module, context.migration.facts) if block else None
@@ -53,7 +54,7 @@ def check(context: Context) -> Iterator[CallChange]:
                 speaks_for=tuple(reading.names_of(session)),
             )
             continue
-        gpu = scopes.fresh("gpu", reading.scope_of(carried.end))
+        gpu = scopes.fresh("gpu", context.draft.scope_round(carried.end))
         indent = facts.module.tree.default_indent
         lines = carried.settings.lines(tf, gpu, indent, quote)
         edits: list[Edit] = []
