@@ -32,6 +32,7 @@ FIT = "fit(x, y, sample_weight=w, batch_size=8)"
         "model = Sequential([LSTM(4, return_sequences=True, input_shape=(5, 4)), Dense(1)])",
         "model = Sequential([TimeDistributed(Dense(1), input_shape=(5, 4))])",
         "i = Input((8, 8, 3))\nx = layers.Conv2D(1, 3)(i)\nmodel = Model(inputs=i, outputs=Activation('relu')(x))",
+        "i = Input((8, 8, 3))\nx = Conv2D(2, 3)(i)\nx = Conv2D(1, 3)(x)\nmodel = Model(i, x)",
     ],
 )
 @pytest.mark.parametrize("train", [FIT, "train_on_batch(x, y, w)"])
@@ -55,6 +56,7 @@ def test_it_is_told(model: str, train: str) -> None:
         ("model = Sequential([Dense(1, input_shape=(4,))])", PLAIN, FIT),
         ("model = Sequential([LSTM(4, input_shape=(5, 4)), Dense(1)])", PLAIN, FIT),
         ("i = Input((4,))\nmodel = Model(i, Dense(1)(i))", PLAIN, FIT),
+        ("i = Input((8, 8, 3))\nx = Conv2D(2, 3)(i)\nx = Flatten()(x)\nmodel = Model(i, Dense(1)(x))", PLAIN, FIT),
         ("i = Input((8, 8, 3))\nmodel = Model(i, [Conv2D(1, 3)(i), Dense(1)(i)])", PLAIN, FIT),
     ],
 )

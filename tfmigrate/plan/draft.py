@@ -142,10 +142,9 @@ class Draft:
 
     def _tensorflow(self) -> str:
         for statement, unit in import_statements(self.module):
-            if self.module.places[unit].owner is None:
-                for alias, bound, full in imports_of(statement):
-                    direct = isinstance(statement, cst.Import) and dotted(alias.name) == "tensorflow"
-                    if direct and full == "tensorflow":
+            if self.module.places[unit].owner is None and isinstance(statement, cst.Import):
+                for alias, bound, _ in imports_of(statement):
+                    if dotted(alias.name) == "tensorflow":
                         return bound
         bindings = self.scopes.bindings("tf")
         if all(isinstance(m.node, cst.ImportAlias) and dotted(m.node.name) == "tensorflow" for m in bindings):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterator, Set
 
 import libcst as cst
 
@@ -13,14 +13,14 @@ from tfmigrate.plan.change.calls import is_false
 from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.checkpoints import checkpoints
+from tfmigrate.plan.keras.layer_places import models_by_call
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
-from tfmigrate.understand.contents import models_of
+from tfmigrate.understand.contents import all_models
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import Literal, ModelObject
-from tfmigrate.walk import calls_in
 
 _LAYER = "keras.layers.BatchNormalization"
 _LOADERS = ("keras.models.load_model", "keras.models.model_from_json", "keras.models.model_from_config")
@@ -70,7 +70,9 @@ def _files(context: Context) -> Iterator[CallChange]:
         return
     drafts = context.migration.drafts
     name = min(Helper.of(drafts[module], _HELPER, "frozen_by_batch").name for module in made if module in drafts)
-    for node in _saves(facts, {call for calls in made.values() for call in calls}):
+    models = context.migration.once(models_by_call)
+    having = frozenset[ModelObject]().union(*(models.get(call, ()) for calls in made.values() for call in calls))
+    for node in _saves(facts, having):
         message = (
             f"the file names the class {name}: a script that loads the model needs it too; copy its definition there, "
             "or import it"
@@ -85,29 +87,23 @@ def _files(context: Context) -> Iterator[CallChange]:
             yield CallChange(codes.FROZEN_BATCH_NORM, call, f"{message}, or import it", action="warn")
 
 
-def _saves(facts: Facts, made: Set[cst.Call]) -> Iterator[cst.Call]:
-    """The calls that save a whole model which has such a layer, or may have one."""
+def _saves(facts: Facts, having: Set[ModelObject]) -> Iterator[cst.Call]:
+    """The calls that save a whole model which has such a layer, or may have one; `having`: the models that have."""
     seen: set[cst.Call] = set()
     for use in facts.uses:
         if use.method in ("save", "to_json") and use.is_of_model and use.call not in seen:
-            if not use.models or _has_one(use.models, made):
+            if not use.models or not having.isdisjoint(use.models):
                 seen.add(use.call)
                 yield use.call
     for call in facts.module.calls:
         if names.canonical(facts.symbols.get(call.func, "")) == "keras.models.save_model" and call.args:
-            models = frozenset[ModelObject]().union(*map(models_of, facts.options(call.args[0].value)))
-            if not models or _has_one(models, made):
+            models = all_models(facts.options(call.args[0].value))
+            if not models or not having.isdisjoint(models):
                 yield call
     for checkpoint in checkpoints(facts):
         only = checkpoint.named.get("save_weights_only")
         if only is None or is_false(only):
             yield checkpoint.call
-
-
-def _has_one(models: Iterable[ModelObject], made: Set[cst.Call]) -> bool:
-    """Whether a model, or one that it is built on, has a layer that one of these calls makes."""
-    units = {site.unit for model in models for part in model.base_models() for site in part.sites}
-    return any(part in made for unit in units for part in calls_in(unit))
 
 
 def _in_one_process(module: Module, other: Module, migration: Migration) -> bool:

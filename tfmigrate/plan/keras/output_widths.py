@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
 import libcst as cst
 
 from tfmigrate.plan.change.calls import has_stars, keywords, text_of
 from tfmigrate.plan.change.model_outputs import outputs_given
+from tfmigrate.plan.keras.last_layers import layers_behind, layers_listed, value_above
 from tfmigrate.plan.names.context import Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.contents import models_of
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module, Unit
-from tfmigrate.understand.reaching import reaching, settled, value_of
-from tfmigrate.understand.scopes import Occurrence, Scopes
+from tfmigrate.understand.reaching import settled
+from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import Literal, ModelObject, Parallel
 
 _KEEPING = frozenset(
@@ -70,7 +69,7 @@ def outputs_of(
 
 def _ends_one_wide(model: ModelObject, migration: Migration, reader: _Reader) -> bool:
     """Whether the last layer of a Sequential is one wide, and each that may be it where `if` chooses."""
-    listed = _listed(model, reader)
+    listed = layers_listed(model, reader.scopes)
     if listed is None:
         return False
     always = set(reader.facts.module.arms(model.site.unit))
@@ -90,17 +89,6 @@ def _ends_one_wide(model: ModelObject, migration: Migration, reader: _Reader) ->
     return bool(widths) and widths[0]
 
 
-def _listed(model: ModelObject, reader: _Reader) -> list[cst.BaseExpression] | None:
-    """The layers that Sequential() is given."""
-    if not isinstance(model.node, cst.Call) or has_stars(model.node):
-        return None
-    given = next((arg.value for arg in model.node.args if arg.keyword is None or arg.keyword.value == "layers"), None)
-    if given is None:
-        return []
-    given = settled(given, reader.scopes)
-    return [element.value for element in given.elements] if isinstance(given, cst.List | cst.Tuple) else None
-
-
 @dataclass(frozen=True)
 class _Reader:
     """Reads the expressions of one module."""
@@ -115,11 +103,11 @@ class _Reader:
         return self.migration.scopes_of(self.facts.module)
 
     def output(self, tensor: cst.BaseExpression) -> Output:
-        made = self._value(tensor)
+        made = value_above(tensor, self.facts.module, self.scopes)
         called = self.facts.options(made.func) if isinstance(made, cst.Call) else frozenset()
         if called and all(isinstance(option, ModelObject | Parallel) for option in called):
             return Output(None, all(self._ends_so(model) for option in called for model in models_of(option)))
-        layers = list(self._layers(tensor))
+        layers = list(layers_behind(tensor, self.facts.module, self.scopes))
         widths = [width for layer in layers if (width := self.width(layer)) is not None]
         name = keywords(layers[0]).get("name") if layers and isinstance(layers[0], cst.Call) else None
         return Output(text_of(name.value) if name is not None else None, bool(widths) and widths[0])
@@ -152,46 +140,3 @@ class _Reader:
         if isinstance(node, cst.Integer):
             return node.evaluated_value == 1
         return self.facts.options(node) == {Literal(1)}
-
-    def _layers(self, tensor: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-        """The layers that a tensor came through, the last one first."""
-        seen: set[cst.BaseExpression] = set()
-        while (value := self._value(tensor)) is not None and value not in seen:
-            seen.add(value)
-            if not isinstance(value, cst.Call) or len(value.args) != 1:
-                return
-            yield settled(value.func, self.scopes)
-            tensor = value.args[0].value
-
-    def _value(self, node: cst.BaseExpression) -> cst.BaseExpression | None:
-        """An expression, or what a name was bound to last above it; None where an `if` or a loop has a say in that."""
-        seen: Set[cst.BaseExpression] = set()
-        while isinstance(node, cst.Name) and node not in seen:
-            seen = {node, *seen}
-            binding = self._last_binding(node)
-            value = value_of(binding) if binding is not None else None
-            if value is None:
-                return None
-            node = value
-        return node
-
-    def _last_binding(self, node: cst.Name) -> Occurrence | None:
-        scope = self.scopes.holding(node)
-        if scope is None:
-            return None
-        module = self.facts.module
-        mention = next((one for one in self.scopes.of_variable(node.value, scope) if one.node is node), None)
-        if mention is None:
-            return None
-        place = module.position(node)
-        bindings = reaching(node.value, scope, self.scopes)
-        if any(_loops(module, one.unit) for one in bindings) and len(bindings) > 1:
-            return None
-        above = [one for one in bindings if module.position(one.unit) < place and one.unit is not mention.unit]
-        last = max(above, key=lambda one: module.position(one.node), default=None)
-        known = set(module.arms(mention.unit))
-        return last if last is not None and set(module.arms(last.unit)) <= known else None
-
-
-def _loops(module: Module, unit: Unit) -> bool:
-    return any(isinstance(owner, cst.For | cst.While) for owner in module.ancestors(unit))

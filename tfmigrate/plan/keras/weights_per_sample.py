@@ -8,7 +8,9 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import WITH_TARGETS, is_none, is_true, keywords, named_arguments, passed_as
+from tfmigrate.plan.change.calls import WITH_TARGETS, is_none, is_true, keywords, named_arguments
+from tfmigrate.plan.change.model_outputs import outputs_given
+from tfmigrate.plan.keras.last_layers import layers_behind, layers_listed
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
@@ -70,34 +72,12 @@ def _has_plain_loss(use: Use) -> bool:
 
 def _gives_places(model: ModelObject, facts: Facts, scopes: Scopes) -> bool:
     """Whether the only output of a model surely has more than two axes."""
-    if not isinstance(model.node, cst.Call):
-        return False
-    kind = names.canonical(model.maker).rpartition(".")[2]
-    if kind == "Sequential":
-        return _decide(_stacked(model, model.node, facts), facts)
-    outputs = passed_as("outputs", 1, model.node) or keywords(model.node).get("output")
-    return kind == "Model" and outputs is not None and _decide(_chain(outputs.value, scopes), facts)
-
-
-def _stacked(model: ModelObject, call: cst.Call, facts: Facts) -> Iterator[cst.BaseExpression]:
-    """The layers of a Sequential, the last one first."""
-    added = [use.call for use in facts.uses if use.method == "add" and model in use.models and use.call.args]
-    yield from (call.args[0].value for call in reversed(added))
-    listed = passed_as("layers", 0, call)
-    if listed is not None and isinstance(listed.value, cst.List):
-        yield from (element.value for element in reversed(listed.value.elements))
-
-
-def _chain(tensor: cst.BaseExpression, scopes: Scopes) -> Iterator[cst.BaseExpression]:
-    """The layers that made a tensor, each of the one before, the last one first."""
-    seen: set[cst.CSTNode] = set()
-    while True:
-        tensor = settled(tensor, scopes)
-        if not isinstance(tensor, cst.Call) or tensor in seen or len(tensor.args) != 1:
-            return
-        seen.add(tensor)
-        yield settled(tensor.func, scopes)
-        tensor = tensor.args[0].value
+    if names.canonical(model.maker) == "keras.models.Sequential":
+        added = [use.call for use in facts.uses if use.method == "add" and model in use.models and use.call.args]
+        layers = [*(layers_listed(model, scopes) or ()), *(call.args[0].value for call in added)]
+        return _decide(reversed(layers), facts)
+    outputs = outputs_given(model, facts)
+    return outputs is not None and _decide(layers_behind(outputs, facts.module, scopes), facts)
 
 
 def _decide(layers: Iterator[cst.BaseExpression], facts: Facts) -> bool:
