@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kit import actions, check_migrated, migrate
+from tests.kit import actions, check_migrated, check_unchanged, migrate
 from tfmigrate.settings import Settings
 
 PROGRAM = """\
@@ -142,3 +142,22 @@ def test_a_copy_of_the_definition_has_the_same_name_in_every_file() -> None:
 def test_nothing_is_said_of_files_where_no_layer_has_the_class() -> None:
     text = SAVED.format(saving="whole.save('net.h5')").replace("norm.trainable = False\n", "")
     assert actions(migrate(text), "TFM445") == []
+
+
+def test_a_program_on_a_strategy_that_freezes_layers_is_checked() -> None:
+    file = check_unchanged(
+        """\
+import tensorflow as tf
+from keras.layers import BatchNormalization, Dense
+from keras.models import Sequential
+
+strategy = tf.distribute.MirroredStrategy()
+with strategy.scope():
+    model = Sequential([Dense(2, input_shape=(4,)), BatchNormalization()])
+    model.layers[1].trainable = False
+    model.compile("sgd", "mse")
+model.fit(x, y, batch_size=64)
+model.save("a.h5")
+"""
+    )
+    assert not actions(file, "TFM445")

@@ -69,7 +69,7 @@ def _files(context: Context) -> Iterator[CallChange]:
     if not made:
         return
     drafts = context.migration.drafts
-    name = min(Helper.of(drafts[module], _HELPER, "frozen_by_batch").name for module in made if module in drafts)
+    name = min(Helper.of(drafts[module], _HELPER, "frozen_by_batch").name for module in made)
     models = context.migration.once(models_by_call)
     having = frozenset[ModelObject]().union(*(models.get(call, ()) for calls in made.values() for call in calls))
     for node in _saves(facts, having):

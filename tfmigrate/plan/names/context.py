@@ -25,7 +25,7 @@ class Migration:
     """The program that a module belongs to."""
 
     facts: ProgramFacts
-    drafts: Mapping[Module, Draft] = field(default_factory=dict)
+    drafts: Mapping[Module, Draft]
     leaving: Set[Module] = frozenset()
     """The modules that leave the old Keras."""
     single: Set[ModelObject] = frozenset()
@@ -38,8 +38,7 @@ class Migration:
 
     def scopes_of(self, module: Module) -> Scopes:
         """The variables of a module of the program."""
-        draft = self.drafts.get(module)
-        return draft.scopes if draft is not None else Scopes(module)
+        return self.drafts[module].scopes
 
     def once(self, find: Callable[[Migration], _T]) -> _T:
         """What `find` says of the program, which is found once for all its modules."""

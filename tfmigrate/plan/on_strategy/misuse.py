@@ -127,7 +127,7 @@ class _Reader:
         if self._facts.estimators:
             return
         trap = {rule.code for rule in self._rules if rule.leaves == "trap"}
-        migration = Migration(self._facts, single=frozenset(self._facts.models) - self._scoped)
+        migration = Migration(self._facts, self._drafts, single=frozenset(self._facts.models) - self._scoped)
         for module, draft in self._drafts.items():
             if module in self._told:
                 continue
