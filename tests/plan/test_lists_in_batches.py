@@ -27,6 +27,10 @@ TRAIN_ON = "model.fit(Rows())"
             "pair = [a]\n        pair.append(b)\n        yield pair",
             "pair = [a]\n        pair.append(b)\n        yield tuple(pair)",
         ),
+        (
+            "def more():\n            yield [a, b]\n        yield [c, d]",
+            "def more():\n            yield [a, b]\n        yield c, d",
+        ),
     ],
 )  # fmt: skip
 def test_a_generator_yields_tuples(before: str, after: str) -> None:

@@ -17,11 +17,7 @@ from tfmigrate.walk import walk
 
 def check(context: Context) -> Iterator[CallChange]:
     """Each such class that the program uses; one that nothing names does no harm."""
-    seen: set[cst.ClassDef] = set()
     for cls in context.facts.classes:
-        if cls.node in seen:
-            continue
-        seen.add(cls.node)
         bases = [base for base in cls.outside_bases() if names.canonical(base).startswith("keras.optimizers.")]
         method = _get_updates(cls.node)
         if bases and method is not None and _is_named_outside(cls.node, context):

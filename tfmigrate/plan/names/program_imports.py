@@ -60,7 +60,7 @@ def unused(modules: Set[Module], drafts: Mapping[Module, Draft]) -> set[Module]:
     if not modules:
         return set()
     imports, taken = _imports_of(drafts, drafts.keys())
-    used = {module for module, _ in taken}
+    used: set[Module | None] = {module for module, _ in taken}
     for module in drafts:
         for statement, unit in import_statements(module):
             dropped = imports[module].dropped(statement, unit, taken)
@@ -129,14 +129,15 @@ class _Imports:
     vanishing: Set[cst.CSTNode]
     """Every mention of a name that the edits take out of this module."""
 
-    def sources(self, statement: cst.Import | cst.ImportFrom, dropped: Set[cst.ImportAlias]) -> Iterator[Module]:
-        """The modules of the program that a statement imports, or names of them, without the aliases that go."""
+    def sources(self, statement: cst.Import | cst.ImportFrom, dropped: Set[cst.ImportAlias]) -> set[Module | None]:
+        """The modules of the program that a statement imports, or names of them, without the aliases that go; None for
+        any other."""
         importer, names_in = self.draft.module, statement.names
         kept = [] if isinstance(names_in, cst.ImportStar) else [alias for alias in names_in if alias not in dropped]
         found = {self.links.module(statement, alias, importer) for alias in kept}
         if kept or isinstance(names_in, cst.ImportStar):
             found.add(self.links.source(statement, importer))
-        yield from (module for module in found if module is not None and module is not importer)
+        return found - {importer}
 
     def of_wrapper(self, statement: cst.Import | cst.ImportFrom) -> frozenset[cst.ImportAlias]:
         """The aliases that are multi_gpu_model, whichever module passes it on."""
