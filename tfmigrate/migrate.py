@@ -18,7 +18,7 @@ from tfmigrate.files.grep import grep
 from tfmigrate.needles import needles
 from tfmigrate.numbering import SCRIPT, Numbering
 from tfmigrate.result import FileResult, Result, no_users
-from tfmigrate.settings import PROJECT, Settings
+from tfmigrate.settings import Settings
 
 if TYPE_CHECKING:
     from tfmigrate import budget, incomplete
@@ -206,7 +206,7 @@ def _plan(paths: Sequence[str], settings: Settings, tell: Tell | None = None) ->
     scanned = scan.search(
         sources, (*wanted, *_USERS) if settings.asks_for_names else wanted, settings.exclude, settings.root
     )
-    if not scanned.files and not _asks_for_projects(settings):
+    if not scanned.files and not settings.asks_for_projects:
         errors = tuple(sorted(scanned.errors, key=lambda file: file.path))
         users = no_users if errors or settings.asks_for_names else lambda: _users(scanned.paths)
         return _Plan(Result(errors, len({*scanned.paths, *set(paths).difference(sources)}), (), users), {}, ())
@@ -256,11 +256,6 @@ def _plan(paths: Sequence[str], settings: Settings, tell: Tell | None = None) ->
     return _Plan(result, read, groups)
 
 
-def _asks_for_projects(settings: Settings) -> bool:
-    """Whether the files around the programs are selected at all."""
-    return any(code.startswith(PROJECT) for code in settings.select)
-
-
 def _names_packages(path: str) -> bool:
     """Whether a given path is a requirements file, which is not Python, whatever words it contains."""
     if scan.is_source(path) or not os.path.isfile(path):
@@ -295,7 +290,7 @@ def _with_projects(
     And those that would change, and cannot, because they lie outside the given paths, each with the paths of the files
     that it would change with.
     """
-    if not any(file.changed for file in files) and not _asks_for_projects(settings):
+    if not any(file.changed for file in files) and not settings.asks_for_projects:
         return files, {}
     from tfmigrate import project  # Late: a run without a hit has no project to look at.
 

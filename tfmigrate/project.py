@@ -13,7 +13,7 @@ from tfmigrate import rules
 from tfmigrate.files import project, scan, source
 from tfmigrate.plan.packages.files import names_packages
 from tfmigrate.result import FileResult, Finding
-from tfmigrate.settings import PROJECT, Settings
+from tfmigrate.settings import Settings
 
 if TYPE_CHECKING:
     from tfmigrate.files.notebook import Notebook
@@ -39,7 +39,7 @@ class Around:
 def around(files: Sequence[FileResult], paths: Sequence[str], settings: Settings) -> list[Around]:
     """What is reported about the projects of all migrated `files`, or with `--select TFM6` about all below `paths`."""
     done: list[Around] = []
-    if _asked_for(settings):
+    if settings.asks_for_projects:
         hits = scan.search(paths, (b"",), settings.exclude, settings.root, names_packages).files
         folders: dict[str, list[scan.FoundFile]] = {}
         for hit in hits:
@@ -69,7 +69,7 @@ def is_part(path: str) -> bool:
 
 def in_shell_lines(file: FileResult, cells: Notebook, settings: Settings) -> FileResult:
     """A notebook with what is reported about the packages that its shell lines install."""
-    if not (file.changed or _asked_for(settings)):
+    if not (file.changed or settings.asks_for_projects):
         return file
     from tfmigrate.plan.packages import pins  # Late: most programs stand beside no file that names a package.
 
@@ -93,10 +93,6 @@ _USES_TENSORBOARD = re.compile(r"^(?!\s*#).*(?<![\w])TensorBoard\(", re.MULTILIN
 
 def _in_order(finding: Finding) -> tuple[int, int, int]:
     return finding.cell.number if finding.cell else 0, finding.line, finding.column
-
-
-def _asked_for(settings: Settings) -> bool:
-    return any(code.startswith(PROJECT) for code in settings.select)
 
 
 def _project(

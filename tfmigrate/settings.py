@@ -94,6 +94,11 @@ class Settings:
         """Whether a code of TFM5 is selected by name: then every file counts that uses TensorFlow or Keras."""
         return any(code.startswith(NAMES) for code in self.select)
 
+    @property
+    def asks_for_projects(self) -> bool:
+        """Whether a code of TFM6 is selected: then the files around the programs are read."""
+        return any(code.startswith(PROJECT) for code in self.select)
+
     def for_file(self, path: str) -> Settings:
         """These settings with what `per_file_ignores` says of one file (a path from the current folder)."""
         if not self.per_file_ignores:

@@ -12,7 +12,7 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Arguments, Collapse, Edit, Forget, ImportNames, Insert, Remove, Replace, Unwrap
 from tfmigrate.plan.strategy.guards import device_of
 from tfmigrate.understand import names
-from tfmigrate.understand.program import imports_of, units_of
+from tfmigrate.understand.program import imports_at, imports_of, units_of
 from tfmigrate.walk import comments_of, walk
 from tfmigrate.written import nodes_of
 
@@ -108,12 +108,7 @@ class _Going:
 
     def _imports_wrapper(self, unit: cst.SimpleStatementLine) -> bool:
         """Whether a line imports multi_gpu_model, and nothing else."""
-        imported = [
-            names.canonical(full)
-            for small in unit.body
-            if isinstance(small, cst.Import | cst.ImportFrom)
-            for _, _, full in imports_of(small)
-        ]
+        imported = [names.canonical(full) for statement in imports_at(unit) for _, _, full in imports_of(statement)]
         return bool(imported) and set(imported) == {names.MULTI_GPU_MODEL}
 
     def _of_a_device(self, unit: cst.CSTNode) -> Iterator[cst.Comment]:

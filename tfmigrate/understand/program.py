@@ -153,6 +153,10 @@ class Module:
             yield owner
             owner = self.places[owner].owner
 
+    def function_round(self, unit: cst.CSTNode) -> cst.FunctionDef | None:
+        """The innermost function that a unit stands in."""
+        return next((owner for owner in self.ancestors(unit) if isinstance(owner, cst.FunctionDef)), None)
+
     def arms(self, unit: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
         """(compound statement, block) for each arm a unit stands in; `with` blocks always run and do not count."""
         current: cst.CSTNode = unit
@@ -214,6 +218,13 @@ def root_name(node: cst.CSTNode) -> cst.Name | None:
     """The name at the left end of a dotted expression; None where another expression stands there."""
     root = root_of(node)
     return root if isinstance(root, cst.Name) else None
+
+
+def attribute_of(name: str | None, node: cst.CSTNode) -> str | None:
+    """The attribute of a variable that an expression is, as "x" for `self.x`; None for anything else."""
+    if isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name) and node.value.value == name:
+        return node.attr.value
+    return None
 
 
 def only_statement(unit: cst.CSTNode) -> cst.BaseSmallStatement | None:
@@ -291,6 +302,10 @@ class Program:
 def import_statements(module: Module) -> Iterator[tuple[cst.Import | cst.ImportFrom, Unit]]:
     for unit in module.places:
         if isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite):
-            for small in unit.body:
-                if isinstance(small, cst.Import | cst.ImportFrom):
-                    yield small, unit
+            yield from ((statement, unit) for statement in imports_at(unit))
+
+
+def imports_at(unit: cst.CSTNode) -> list[cst.Import | cst.ImportFrom]:
+    """The imports that a line holds."""
+    smalls = unit.body if isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite) else ()
+    return [small for small in smalls if isinstance(small, cst.Import | cst.ImportFrom)]

@@ -204,9 +204,14 @@ def passed(name: str, frame: Frame) -> tuple[Site, cst.BaseExpression] | None:
         return frame.call, arguments[name].value
     if name not in names or any(arg.star for arg in call.args):
         return None
-    params = (*function.params.posonly_params, *function.params.params, *function.params.kwonly_params)
-    default = next(param.default for param in params if param.name.value == name)
+    default = default_of(name, function)
     return (Site(frame.closure, function), default) if default is not None and frame.closure is not None else None
+
+
+def default_of(name: str, function: cst.FunctionDef) -> cst.BaseExpression | None:
+    """What a parameter stands for where a call passes nothing."""
+    params = (*function.params.posonly_params, *function.params.params, *function.params.kwonly_params)
+    return next(param.default for param in params if param.name.value == name)
 
 
 def _is_static(function: cst.FunctionDef) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Union
 
 import libcst as cst
 
+from tfmigrate.understand import names
 from tfmigrate.understand.program import Module, Unit
 from tfmigrate.walk import children, walk
 
@@ -210,6 +211,11 @@ def _in_order_of_evaluation(node: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, bo
             yield from _in_order_of_evaluation(child)
 
 
+def is_of_the_program(value: Value) -> bool:
+    """Whether a function, class or method is one that the program defines."""
+    return isinstance(value, FunctionValue | ClassValue) or (isinstance(value, Method) and value.function is not None)
+
+
 def _is_object(base: Value) -> bool:
     return base == unbound("object")
 
@@ -263,6 +269,10 @@ class ClassValue:
             elif isinstance(base, ClassValue) and base not in seen:
                 seen.add(base)
                 pending.extend(reversed(base.bases))
+
+    def is_callback(self) -> bool:
+        """Whether it descends from a callback of Keras."""
+        return any(names.canonical(base).startswith("keras.callbacks.") for base in self.outside_bases())
 
 
 @dataclass(eq=False)

@@ -11,7 +11,7 @@ import libcst as cst
 from tfmigrate.file_names import shape_of
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, dotted
-from tfmigrate.understand.reaching import bound, parameters_of, reaching, settled, value_of
+from tfmigrate.understand.reaching import bound, default_of, parameters_of, reaching, settled, value_of
 from tfmigrate.understand.scopes import LexicalScope, Scopes
 from tfmigrate.understand.values import ClassValue, FunctionValue, Method
 from tfmigrate.walk import walk
@@ -132,8 +132,7 @@ class Paths:
         parameters = parameters_of(function)
         if scope.parent is not None and isinstance(scope.parent.node, cst.ClassDef):
             parameters = parameters[1:]
-        params = (*function.params.posonly_params, *function.params.params, *function.params.kwonly_params)
-        default = next(param.default for param in params if param.name.value == name)
+        default = default_of(name, function)
         for place, call in self.calls[function]:
             passed = bound(call.args, parameters)
             if passed is None:

@@ -12,7 +12,7 @@ from tfmigrate.plan.change.calls import named_arguments
 from tfmigrate.understand.carrier import names_in
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.objects import receiver_of
-from tfmigrate.understand.program import is_docstring, only_statement, units_of
+from tfmigrate.understand.program import attribute_of, is_docstring, only_statement, units_of
 from tfmigrate.understand.reaching import bound, bound_once, parameters_of, settled
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import FunctionValue, Instance
@@ -112,7 +112,7 @@ def _kept(method: object, creation: cst.Call) -> Iterator[tuple[str, cst.BaseExp
 
 def _attributes(node: cst.CSTNode, receiver: str | None) -> Iterator[cst.Attribute]:
     for part in walk(node):
-        if isinstance(part, cst.Attribute) and isinstance(part.value, cst.Name) and part.value.value == receiver:
+        if isinstance(part, cst.Attribute) and attribute_of(receiver, part) is not None:
             yield part
 
 

@@ -10,7 +10,6 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import text_of
 from tfmigrate.plan.names.context import Context
-from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.objects import receiver_of
 from tfmigrate.understand.program import dotted
@@ -30,7 +29,7 @@ _GONE = {
 
 
 def check(context: Context) -> Iterator[CallChange]:
-    callbacks = [cls for cls in context.facts.classes if _is_callback(cls)]
+    callbacks = [cls for cls in context.facts.classes if cls.is_callback()]
     if not callbacks:
         return
     everywhere = list(context.modules.values())
@@ -42,10 +41,6 @@ def check(context: Context) -> Iterator[CallChange]:
             if change.node not in told:
                 told.add(change.node)
                 yield change
-
-
-def _is_callback(cls: ClassValue) -> bool:
-    return any(names.canonical(base).startswith("keras.callbacks.") for base in cls.outside_bases())
 
 
 def _read(

@@ -33,7 +33,7 @@ def check(context: Context) -> Iterator[CallChange]:
         name = names.canonical(facts.symbols.get(call.func, ""))
         if name.replace(".compat.v1", "") not in _CLEARING:
             continue
-        function = next((outer for outer in facts.module.ancestors(unit) if isinstance(outer, cst.FunctionDef)), None)
+        function = facts.module.function_round(unit)
         if function is not None and function in builders:
             message = (
                 f"{name.rpartition('.')[2]}() inside the scope of a strategy discards the scope, and leaving it raises "

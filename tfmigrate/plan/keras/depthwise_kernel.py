@@ -11,6 +11,7 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
+from tfmigrate.understand.program import attribute_of
 
 _OLD = "depthwise_kernel"
 _LAYERS = ("keras.layers.DepthwiseConv1D", "keras.layers.DepthwiseConv2D")
@@ -27,7 +28,7 @@ def check(context: Context) -> Iterator[CallChange]:
     for node in facts.module.all_of(cst.Attribute):
         if node.attr.value != _OLD:
             continue
-        if isinstance(node.value, cst.Name) and node.value.value == "self":
+        if attribute_of("self", node) is not None:
             return  # a layer of the program's own
         read.append(node)
     written = {

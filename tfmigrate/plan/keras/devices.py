@@ -14,6 +14,7 @@ from tfmigrate.plan.edits import Remove, Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import attribute_of
 from tfmigrate.understand.reaching import reaching, sole_assignment
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.walk import walk
@@ -122,8 +123,7 @@ def _is_text_of(node: cst.CSTNode, name: str) -> bool:
             and isinstance(node.args[0].value, cst.Name)
             and node.args[0].value.value == name
         )
-    held = isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name) and node.value.value == name
-    return held and isinstance(node, cst.Attribute) and node.attr.value in ("name", "device_type")
+    return attribute_of(name, node) in ("name", "device_type")
 
 
 def _is_len(call: cst.Call) -> bool:

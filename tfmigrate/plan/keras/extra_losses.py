@@ -12,6 +12,7 @@ from tfmigrate.plan.change.calls import is_none, keywords
 from tfmigrate.plan.keras.weight_penalty import penalty_of
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
+from tfmigrate.understand.program import attribute_of
 
 _ADDS = (
     "multi_gpu_model counted a loss that a layer adds once for each replica (tf.keras 2.x), or once more (TensorFlow "
@@ -44,7 +45,7 @@ def check(context: Context) -> Iterator[CallChange]:
         if isinstance(call.func, cst.Attribute) and call.func.attr.value == "add_loss" and call.args and not known:
             penalty = penalty_of(call, facts)
             if penalty is None:
-                inside = isinstance(call.func.value, cst.Name) and call.func.value.value == "self"
+                inside = attribute_of("self", call.func) is not None
                 yield CallChange(codes.EXTRA_LOSSES, call, _ADDS if inside else _ADDS + _OUTSIDE, action="warn")
             elif wrapped and names.flavour(facts.symbols.get(penalty.regularizer.func, "")) == "keras":
                 if version is None or version < _BEFORE_2_3:

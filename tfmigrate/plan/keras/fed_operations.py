@@ -14,6 +14,7 @@ from tfmigrate.plan.edits import Remove, Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import attribute_of
 from tfmigrate.walk import walk
 from tfmigrate.written import Written
 
@@ -51,7 +52,7 @@ class _Fed:
         twice: set[str] = set()
         for node in self._nodes:
             if isinstance(node, cst.Assign) and len(node.targets) == 1:
-                name = _own(node.targets[0].target)
+                name = attribute_of("self", node.targets[0].target)
                 if name in self._set:
                     twice.add(name)
                 elif name is not None:
@@ -68,15 +69,18 @@ class _Fed:
         operations = {run.operation for run in runs}
         if not runs or not operations <= self._set.keys() or any(run.fed.keys() - fed.keys() for run in runs):
             return
-        read = {name: [part for part in walk(self._set[name].value) if _own(part) in fed] for name in operations}
-        if any(run.fed.keys() != {_own(part) for part in read[run.operation]} for run in runs):
+        read = {
+            name: [part for part in walk(self._set[name].value) if attribute_of("self", part) in fed]
+            for name in operations
+        }
+        if any(run.fed.keys() != {attribute_of("self", part) for part in read[run.operation]} for run in runs):
             return
         known = {
             *(part for parts in read.values() for part in parts),
             *(part for run in runs for part in walk(run.call)),
             *(self._set[name].targets[0].target for name in {*fed, *sessions, *operations}),
         }
-        unread = [_own(node) for node in self._nodes if node not in known]
+        unread = [attribute_of("self", node) for node in self._nodes if node not in known]
         if any(name in fed or name in sessions or name in operations for name in unread):
             return
         for name in sorted(operations):
@@ -88,11 +92,11 @@ class _Fed:
     def _as_function(
         self, name: str, fed: Mapping[str, str], read: list[cst.CSTNode], runs: list[_Run]
     ) -> Iterator[CallChange]:
-        taken = [parameter for parameter in fed if any(_own(part) == parameter for part in read)]
+        taken = [parameter for parameter in fed if any(attribute_of("self", part) == parameter for part in read)]
         tf, quote = self._context.tf, self._context.quote
         parts = {}
         for part in read:
-            own = _own(part)
+            own = attribute_of("self", part)
             assert isinstance(part, cst.BaseExpression)
             assert own is not None
             parts[part] = Written.of(f"{tf}.cast({own}, {quote}{fed[own]}{quote})")
@@ -124,18 +128,18 @@ class _Fed:
         """`self.session.run(self.operation, feed_dict={self.placeholder: value})`."""
         if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute) or node.func.attr.value != "run":
             return None
-        session = self._set.get(_own(node.func.value) or "")
+        session = self._set.get(attribute_of("self", node.func.value) or "")
         if session is None or _called(session.value, self._context.facts) not in _SESSIONS:
             return None
         named = named_arguments(node, ("fetches", "feed_dict"))
         if named is None or named.keys() != {"fetches", "feed_dict"}:
             return None
-        operation, feeds = _own(named["fetches"].value), named["feed_dict"].value
+        operation, feeds = attribute_of("self", named["fetches"].value), named["feed_dict"].value
         if operation is None or not isinstance(feeds, cst.Dict):
             return None
         fed = {}
         for element in feeds.elements:
-            name = _own(element.key) if isinstance(element, cst.DictElement) else None
+            name = attribute_of("self", element.key) if isinstance(element, cst.DictElement) else None
             if name is None:
                 return None
             fed[name] = element.value
@@ -145,10 +149,3 @@ class _Fed:
 def _called(value: cst.BaseExpression, facts: Facts) -> str:
     """What a call calls, by its full name."""
     return names.canonical(facts.symbols.get(value.func, "")) if isinstance(value, cst.Call) else ""
-
-
-def _own(node: cst.CSTNode) -> str | None:
-    """The name of an attribute of self."""
-    if isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name) and node.value.value == "self":
-        return node.attr.value
-    return None

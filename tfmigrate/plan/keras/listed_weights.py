@@ -14,6 +14,7 @@ from tfmigrate.plan.edits import Remove, Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import attribute_of
 from tfmigrate.walk import walk
 from tfmigrate.written import Code
 
@@ -70,7 +71,7 @@ class _Layer:
         if not isinstance(value, cst.List | cst.Tuple):
             self.settled = False
             return set()
-        listed = {_own(element.value) for element in value.elements}
+        listed = {attribute_of("self", element.value) for element in value.elements}
         self.settled = self.settled and None not in listed
         return {attribute for attribute in listed if attribute is not None}
 
@@ -78,7 +79,7 @@ class _Layer:
         """Whether a value is a variable that is trained."""
         if not isinstance(value, cst.Call):
             return False
-        if _own(value.func) in ("add_weight", "add_variable"):
+        if attribute_of("self", value.func) in ("add_weight", "add_variable"):
             trainable = keywords(value).get("trainable")
             return trainable is None or not trainable.value.deep_equals(cst.Name("False"))
         if names.canonical(self._facts.symbols.get(value.func, "")) != "keras.backend.variable":
@@ -95,12 +96,5 @@ class _Layer:
 def _target(node: cst.CSTNode) -> str | None:
     """The attribute of self that a statement sets."""
     if isinstance(node, cst.Assign) and len(node.targets) == 1:
-        return _own(node.targets[0].target)
-    return _own(node.target) if isinstance(node, cst.AugAssign) else None
-
-
-def _own(node: cst.BaseExpression) -> str | None:
-    """The name of an attribute of self."""
-    if isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name) and node.value.value == "self":
-        return node.attr.value
-    return None
+        return attribute_of("self", node.targets[0].target)
+    return attribute_of("self", node.target) if isinstance(node, cst.AugAssign) else None

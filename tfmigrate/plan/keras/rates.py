@@ -98,9 +98,7 @@ def _in_callback(node: cst.Attribute, facts: Facts) -> bool:
     root = node.value.value if isinstance(node.value, cst.Attribute) else None
     value = facts.values.get(root) if root is not None else None
     return value is not None and all(
-        isinstance(option, Instance)
-        and any(names.canonical(base).startswith("keras.callbacks.") for base in option.cls.outside_bases())
-        for option in options(value)
+        isinstance(option, Instance) and option.cls.is_callback() for option in options(value)
     )
 
 

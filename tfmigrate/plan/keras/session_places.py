@@ -59,7 +59,7 @@ def _dropped_sessions(facts: Facts, scopes: Scopes, modules: Iterable[Module]) -
             continue
         assert isinstance(small, cst.Assign)
         target = small.targets[0].target
-        function = next((outer for outer in facts.module.ancestors(unit) if isinstance(outer, cst.FunctionDef)), None)
+        function = facts.module.function_round(unit)
         scope = scopes.by_node[function] if function is not None else scopes.module
         if len(small.targets) > 1 or not isinstance(target, cst.Name):
             continue

@@ -104,7 +104,7 @@ def _unread_settings(facts: Facts, scopes: Scopes, modules: Iterable[Module]) ->
         target = small.targets[0].target
         if symbol_of(call.func, facts) != CONFIG or not isinstance(target, cst.Name):
             continue
-        function = next((owner for owner in facts.module.ancestors(unit) if isinstance(owner, cst.FunctionDef)), None)
+        function = facts.module.function_round(unit)
         scope = scopes.by_node[function] if function is not None else scopes.module
         others = [mention for mention in scopes.of_variable(target.value, scope) if mention.node is not target]
         sets = [_sets_attribute(mention) for mention in others]

@@ -75,8 +75,7 @@ def _value(node: cst.BaseExpression, functions: list[cst.FunctionDef], module: M
     if isinstance(node, cst.Name):
         for inner in module.places:
             if isinstance(inner, cst.FunctionDef) and inner.name.value == node.value:
-                owner = next((outer for outer in module.ancestors(inner) if isinstance(outer, cst.FunctionDef)), None)
-                if owner in functions or module.places[inner].owner is None:
+                if module.function_round(inner) in functions or module.places[inner].owner is None:
                     return (node, "()")
     return _bracketed(node)
 

@@ -12,6 +12,7 @@ from tfmigrate.plan.names.imports import in_try
 from tfmigrate.understand.program import (
     Unit,
     import_statements,
+    imports_at,
     imports_of,
     is_docstring,
     is_seam,
@@ -61,8 +62,7 @@ def _drop_conditional(draft: Draft, statement: cst.Import | cst.ImportFrom, unit
 def _place_for_import(draft: Draft) -> Unit | None:
     keras, first, standing, above, needed = None, None, None, None, False
     for unit in units_of(draft.module.tree):
-        smalls = unit.body if isinstance(unit, cst.SimpleStatementLine) else ()
-        imports = [small for small in smalls if isinstance(small, cst.Import | cst.ImportFrom)]
+        imports = imports_at(unit)
         roots = {root for small in imports for root in packages_of(small)}
         if "__future__" in roots or is_docstring(only_statement(unit)) or is_seam(unit):
             continue
@@ -83,9 +83,7 @@ def _place_for_import(draft: Draft) -> Unit | None:
 
 def _is_standard(unit: Unit) -> bool:
     """Whether a line imports from the standard library alone."""
-    smalls = unit.body if isinstance(unit, cst.SimpleStatementLine) else ()
-    imports = [small for small in smalls if isinstance(small, cst.Import | cst.ImportFrom)]
-    roots = {full.split(".")[0] for small in imports for _, _, full in imports_of(small)}
+    roots = {full.split(".")[0] for small in imports_at(unit) for _, _, full in imports_of(small)}
     return bool(roots) and roots <= sys.stdlib_module_names
 
 

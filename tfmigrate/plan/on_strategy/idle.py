@@ -14,7 +14,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.on_strategy.outside import SYNCHRONOUS, Outside, Scoping, is_conditional, sites_of
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
-from tfmigrate.understand.program import Module, only_statement, units_of
+from tfmigrate.understand.program import Module, attribute_of, only_statement, units_of
 from tfmigrate.understand.values import Dataset, Frame, ModelObject, StrategyObject
 from tfmigrate.walk import calls_in, walk
 
@@ -106,22 +106,16 @@ def _harmless(draft: Draft, name: str) -> Iterator[cst.Name]:
         if isinstance(node, cst.With) and _is_empty(node, draft):
             for item in node.items:
                 call = item.item
-                if isinstance(call, cst.Call) and item.asname is None and _method(call.func, name) == "scope":
+                if isinstance(call, cst.Call) and item.asname is None and attribute_of(name, call.func) == "scope":
                     yield call.func.value  # type: ignore[attr-defined]
         elif isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Multiply):
             for side in (node.left, node.right):
-                if _method(side, name) == _COUNT:
+                if attribute_of(name, side) == _COUNT:
                     yield side.value  # type: ignore[attr-defined]
         elif isinstance(node, cst.Call) and _talks(node):
             for part in walk(node):
-                if _method(part, name) == _COUNT:
+                if attribute_of(name, part) == _COUNT:
                     yield part.value  # type: ignore[attr-defined]
-
-
-def _method(node: cst.CSTNode, name: str) -> str | None:
-    """The attribute that is read of a variable; None where the node is nothing of that kind."""
-    own = isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name) and node.value.value == name
-    return node.attr.value if own and isinstance(node, cst.Attribute) else None
 
 
 def _is_empty(block: cst.With, draft: Draft) -> bool:

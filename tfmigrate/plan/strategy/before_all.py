@@ -9,7 +9,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.strategy.model_group import Refusal
 from tfmigrate.understand.program import Unit, dotted
-from tfmigrate.understand.values import ClassValue, FunctionValue, Method, Value, options
+from tfmigrate.understand.values import is_of_the_program, options
 from tfmigrate.walk import calls_in
 
 _SETTING_UP = frozenset({"config", "ConfigProto", "logging", "set_session", "Session", "environ", "GPUOptions"})
@@ -38,11 +38,7 @@ def _may_compute(call: cst.Call, draft: Draft) -> bool:
     if name[0] in LIBRARIES:
         return not _SETTING_UP.intersection(name)
     value = draft.facts.values.get(call.func)
-    return value is not None and any(_is_of_the_program(option) for option in options(value))
-
-
-def _is_of_the_program(value: Value) -> bool:
-    return isinstance(value, FunctionValue | ClassValue) or (isinstance(value, Method) and value.function is not None)
+    return value is not None and any(is_of_the_program(option) for option in options(value))
 
 
 def devices_problem(draft: Draft, place: Unit) -> Refusal | None:

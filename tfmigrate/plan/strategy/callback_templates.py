@@ -51,7 +51,7 @@ def write_templates_in_callbacks(
     seen: set[cst.ClassDef] = set()
     for draft in drafts.values():
         for cls in draft.facts.classes:
-            if cls.node in seen or not _is_callback(cls):
+            if cls.node in seen or not cls.is_callback():
                 continue
             seen.add(cls.node)
             parts = [part for part in _parts(cls) if part.looks_like_template]
@@ -66,10 +66,6 @@ def write_templates_in_callbacks(
                     draft.edits.append(Replace(part.node, (part.model,)))
                 else:
                     _say(part, draft)
-
-
-def _is_callback(cls: ClassValue) -> bool:
-    return any(names.canonical(base).startswith("keras.callbacks.") for base in cls.outside_bases())
 
 
 def _is_before_outputs(part: _Part) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from tfmigrate.plan.edits import Move
-from tfmigrate.understand.program import Module, Unit, suites_of, units_of
+from tfmigrate.understand.program import Module, Unit, imports_at, suites_of, units_of
 
 _BRIDGE = 3
 """Lines between two scoped statements that are taken in rather than splitting the block."""
@@ -108,7 +108,7 @@ class Cover:
     def _bridgeable(self, gap: Sequence[Unit]) -> bool:
         standing = list(self._standing(gap))
         return len(standing) <= _BRIDGE and all(
-            isinstance(unit, cst.SimpleStatementLine) and unit not in self._training and not _imports(unit)
+            isinstance(unit, cst.SimpleStatementLine) and unit not in self._training and not imports_at(unit)
             for unit in standing
         )
 
@@ -119,10 +119,6 @@ class Cover:
                 yield from self._standing(units_of(unit.body))
             elif unit not in self._gone:
                 yield unit
-
-
-def _imports(unit: cst.SimpleStatementLine) -> bool:
-    return any(isinstance(small, cst.Import | cst.ImportFrom) for small in unit.body)
 
 
 def first_common_unit(module: Module, runs: Sequence[Run], owner: cst.Module | cst.BaseSuite) -> Unit:

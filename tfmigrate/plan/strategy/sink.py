@@ -31,7 +31,7 @@ from tfmigrate.understand.program import Module, Unit, is_docstring, suites_of, 
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import final_values, reaching, value_of
 from tfmigrate.understand.scopes import LexicalScope, Occurrence
-from tfmigrate.understand.values import ClassValue, FunctionValue, Method, Value
+from tfmigrate.understand.values import is_of_the_program
 from tfmigrate.walk import children, walk
 
 _DEVICES = frozenset({"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"})
@@ -347,7 +347,7 @@ class _Proof:
 
     def _is_in_sight(self, call: cst.Call) -> bool:
         values = self._draft.facts.options(call.func)
-        return bool(values) and all(map(_is_of_the_program, values))
+        return bool(values) and all(map(is_of_the_program, values))
 
     def _may_set(self, attributes: set[str], going: Sequence[Unit]) -> bool:
         """Whether a function of the program may set an attribute of one of these names, or answer for it."""
@@ -442,10 +442,6 @@ def _are_names(target: cst.BaseExpression) -> bool:
 def _is_literal(value: cst.BaseExpression) -> bool:
     constant = isinstance(value, cst.Name) and value.value in ("True", "False", "None")
     return constant or isinstance(value, cst.Integer | cst.Float | cst.SimpleString)
-
-
-def _is_of_the_program(value: Value) -> bool:
-    return isinstance(value, FunctionValue | ClassValue) or (isinstance(value, Method) and value.function is not None)
 
 
 def _roots(
