@@ -195,7 +195,7 @@ def passed(name: str, frame: Frame) -> tuple[Site, cst.BaseExpression] | None:
     if not isinstance(function, cst.FunctionDef) or call is None or frame.call is None:
         return None
     names = parameters_of(function)
-    if frame.owner is not None and not _is_static(function) and not _passes_itself(call, frame.call):
+    if frame.owner is not None and not is_static(function) and not _passes_itself(call, frame.call):
         if names[:1] == [name]:
             return (frame.call, call.func.value) if isinstance(call.func, cst.Attribute) else None
         names = names[1:]
@@ -214,8 +214,11 @@ def default_of(name: str, function: cst.FunctionDef) -> cst.BaseExpression | Non
     return next(param.default for param in params if param.name.value == name)
 
 
-def _is_static(function: cst.FunctionDef) -> bool:
-    kinds = (decorator.decorator for decorator in function.decorators)
+def is_static(function: cst.FunctionDef | cst.Lambda) -> bool:
+    """Whether a method is not given its object."""
+    kinds = (
+        decorator.decorator for decorator in (function.decorators if isinstance(function, cst.FunctionDef) else ())
+    )
     return any(isinstance(kind, cst.Name) and kind.value == "staticmethod" for kind in kinds)
 
 

@@ -13,9 +13,9 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import named_arguments, named_items, text_of
 from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.keras.flavours import flavour_of
 from tfmigrate.plan.keras.methods import COMPILE, keras_calls
 from tfmigrate.plan.keras.named_elsewhere import words_of_command_line
-from tfmigrate.plan.keras.optimizers import flavour_of
 from tfmigrate.plan.keras.output_widths import Output, outputs_of
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names

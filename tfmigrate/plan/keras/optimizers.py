@@ -10,48 +10,25 @@ import libcst as cst
 from tfmigrate import old_keras
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import (
-    Revision,
-    has_stars,
-    is_none,
-    keywords,
-    named_arguments,
-    text_of,
-    unchanged,
-    with_code,
-)
-from tfmigrate.plan.edits import Argument, Arguments, Remark, Remove, Replace
+from tfmigrate.plan.change.calls import Revision, has_stars, is_none, keywords, text_of, unchanged, with_code
+from tfmigrate.plan.edits import Argument, Arguments, Remark
 from tfmigrate.plan.keras import positions
 from tfmigrate.plan.keras.decays import decays_of
 from tfmigrate.plan.keras.gradient_clipping import CLIPS, bounds_of
-from tfmigrate.plan.keras.named_elsewhere import words_named
+from tfmigrate.plan.keras.old_defaults import NADAM, PACKAGE, UNDER_ROOT, WHY_SQUARED, concerns, story
 from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.names.tables import Tables
-from tfmigrate.rules import Default
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
-from tfmigrate.understand.lifecycle import Facts, Use
-from tfmigrate.understand.program import dotted, import_statements, imports_of, units_of
-from tfmigrate.understand.reaching import settled, sole_assignment
-from tfmigrate.understand.scopes import Scopes
-from tfmigrate.understand.values import (
-    Mapping,
-    Opaque,
-    Parallel,
-    Parameter,
-    Symbol,
-    Value,
-    in_order,
-    options,
-    unbound,
-)
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import dotted
+from tfmigrate.understand.values import Mapping, Opaque, Parameter, Symbol, Value, in_order, options, unbound
 from tfmigrate.written import Code
 
 
 def check(context: Context) -> Iterator[CallChange]:
     facts, decays = context.facts, context.migration.once(decays_of)
     yield from optimizer_calls(facts, context.settings, context.tables, context.tf, decays.divided | decays.kept)
-    yield from string_optimizers(context)
     yield from unread_arguments(facts, context.tables)
 
 
@@ -188,7 +165,7 @@ def _optimizer_call(
     arguments = list(unchanged(call.args))
     changes = list(_renamed(call, arguments, tables))
     taken = positions.meanings(
-        known.rsplit(".", 1)[-1].lower(), flavour, settings.written_for(_PACKAGE.get(flavour, "")), arguments, facts
+        known.rsplit(".", 1)[-1].lower(), flavour, settings.written_for(PACKAGE.get(flavour, "")), arguments, facts
     )
     changes.extend(_moved_places(call, known, flavour, taken, arguments, tables))
     if codes.EPSILON_NONE in tables.wanted:
@@ -247,22 +224,20 @@ def _old_defaults(
     """Defaults that are others today are written out as they were."""
     for default in tables.defaults:
         missing = default.argument not in present and not (default.argument in _RATES and present & _RATES)
-        if default.of == known and missing and _concerns(default, flavour, settings):
+        if default.of == known and missing and concerns(default, flavour, settings):
             arguments.append(Argument(repr(default.old), default.argument))
-            why = (Remark(call, _WHY_SQUARED),) if default.argument == "epsilon" else ()
-            yield CallChange(tables.codes[default], call, f"{_story(default)}: written out", more=why)
+            why = (Remark(call, WHY_SQUARED),) if default.argument == "epsilon" else ()
+            yield CallChange(tables.codes[default], call, f"{story(default)}: written out", more=why)
 
 
 def _of_nadam(call: cst.Call, present: Set[str], arguments: list[Argument]) -> Iterator[CallChange]:
     if "schedule_decay" in present:
         arguments[:] = [argument for argument in arguments if argument.keyword != "schedule_decay"]
         yield CallChange(codes.NADAM_MOMENTUM, call, "the argument `schedule_decay` no longer exists")
-    yield CallChange(codes.NADAM_MOMENTUM, call, _NADAM, action="warn")
+    yield CallChange(codes.NADAM_MOMENTUM, call, NADAM, action="warn")
 
 
 _RATES = frozenset({"learning_rate", "lr"})
-_UNDER_ROOT = "epsilon is now inside the square root"
-_WHY_SQUARED = f"1e-7 squared: {_UNDER_ROOT}"
 
 
 def _moved_places(
@@ -280,7 +255,7 @@ def _moved_places(
     today = old_keras.TODAY[optimizer.lower()]
     if len(taken) > 1:
         place = positions.disputed(taken)[0]
-        package, since = _PACKAGE[flavour], ".".join(map(str, old_keras.CHANGED[flavour]))
+        package, since = PACKAGE[flavour], ".".join(map(str, old_keras.CHANGED[flavour]))
         message = (
             f"the {_ORDINALS[place]} argument of {optimizer} was `{taken[0][place]}` before {package} {since} and is "
             f"`{taken[1][place]}` from there on, and the version this was written for is unknown: pass --from "
@@ -318,20 +293,6 @@ _TWO_CLIPS = (
     "Keras 3 raises ValueError where more than one of clipnorm, clipvalue and global_clipnorm is given, even as 0: "
     "keep one; it clips the gradients of each replica, which Keras 2 adds up first"
 )
-_NADAM = (
-    "Nadam's momentum now warms up in about fifty steps instead of hundreds, and no argument sets that: losses "
-    "differ by about one per cent"
-)
-
-
-def _concerns(default: Default, flavour: str, settings: Settings) -> bool:
-    """Whether an old default held for this code, and is another today."""
-    if default.flavour != flavour or default.new is None or default.old == default.new:
-        return False
-    if default.until is None:
-        return True
-    version = settings.written_for(_PACKAGE[flavour])
-    return version is not None and version < _version(default.until)
 
 
 def _unknown_version(
@@ -343,8 +304,8 @@ def _unknown_version(
             continue
         if default.argument == "learning_rate" and "lr" in present:
             continue
-        if settings.written_for(_PACKAGE[flavour]) is None:
-            package = _PACKAGE[flavour]
+        if settings.written_for(PACKAGE[flavour]) is None:
+            package = PACKAGE[flavour]
             yield CallChange(
                 tables.codes[default],
                 call,
@@ -353,20 +314,6 @@ def _unknown_version(
                 f"{package}==VERSION, or write it out",
                 action="warn",
             )
-
-
-_PACKAGE = {"keras": "keras", "tf.keras": "tensorflow"}
-
-
-def _version(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split("."))
-
-
-def _story(default: Default) -> str:
-    if default.argument == "epsilon":
-        name = default.of.rsplit(".", 1)[-1]
-        return f"{name} added epsilon 1e-7 to the square root and now adds it under the root, so its square is written"
-    return f"{default.argument} was {default.old} by default and is {default.new} now"
 
 
 def _epsilon_was_under_root(facts: Facts, known: str, flavour: str, arguments: list[Argument]) -> bool:
@@ -402,7 +349,7 @@ def _squared_epsilon(
             name = known.rsplit(".", 1)[-1]
             name = {"rmsprop": "RMSprop", "adagrad": "Adagrad"}.get(name, name)
             message = f"{name} added epsilon to the square root and adds it under the root now: it takes its square"
-            why = Remark(call, f"{text if number else 'epsilon'} squared: {_UNDER_ROOT}")
+            why = Remark(call, f"{text if number else 'epsilon'} squared: {UNDER_ROOT}")
             yield CallChange(codes.OPTIMIZER_EPSILON, call, message, more=(why,))
             if number and float(text) >= _LARGE_EPSILON:
                 message = (
@@ -451,97 +398,3 @@ def _without_decay(
         position = arguments.index(rate)
         arguments[position] = with_code(rate, schedule)
     yield CallChange(codes.OPTIMIZER_DECAY, call, message)
-
-
-def string_optimizers(context: Context) -> Iterator[CallChange]:
-    """`compile(optimizer='adadelta')` took the defaults of its time. The name may stand in a variable that is bound
-    once: each compile() gets an optimizer of its own, and whatever else reads the variable still reads the name."""
-    facts, settings, tables, tf = context.facts, context.settings, context.tables, context.tf
-    exported = {name for module, name in context.migration.facts.exported if module is facts.module}
-    seen: set[cst.CSTNode] = set()
-    named: dict[object, CallChange] = {}
-    for use in facts.uses:
-        if use.method != "compile" or use.call in seen:
-            continue
-        arguments = named_arguments(use.call, ("optimizer", "loss", "metrics"))
-        argument = arguments.get("optimizer") if arguments is not None else None
-        if argument is None:
-            continue
-        literal = settled(argument.value, context.scopes)
-        if not isinstance(literal, cst.SimpleString):
-            changes = _named_elsewhere(use, argument.value, context)
-            named.update(((change.code, change.node, change.message), change) for change in changes)
-            continue
-        seen.add(use.call)
-        text = str(literal.evaluated_value)
-        if text.lower() == "nadam" and codes.NADAM_MOMENTUM in tables.wanted:
-            yield CallChange(codes.NADAM_MOMENTUM, argument.value, _NADAM, action="warn")
-        rows = _changed_defaults(text, use, facts, settings, tables)
-        if not rows:
-            continue
-        written = ", ".join(f"{row.argument}={row.old!r}" for row in rows)
-        was = "; ".join(map(_story, rows))
-        code = f"{tf}.keras.optimizers.{rows[0].of.rsplit('.', 1)[-1]}({written})"
-        message = f"the optimizer {text!r} took the defaults of its time, written out here: {was}"
-        squared = any(row.argument == "epsilon" for row in rows)
-        why = (Remark(argument.value, _WHY_SQUARED),) if squared else ()
-        more = (*why, *_idle_variable(argument.value, facts, context.scopes, exported))
-        first, *others = dict.fromkeys(tables.codes[row] for row in rows)
-        yield CallChange(first, argument.value, message, Replace(argument.value, code), more=more)
-        yield from (CallChange(rule, argument.value, message) for rule in others)
-    yield from named.values()
-
-
-def _idle_variable(
-    node: cst.BaseExpression, facts: Facts, scopes: Scopes, exported: Container[str]
-) -> Iterator[Remove]:
-    """The assignment of a module's variable that nothing else reads; those of functions go with their last reader."""
-    scope = scopes.holding(node) if isinstance(node, cst.Name) else None
-    if scope is None or not isinstance(node, cst.Name) or node.value in exported:
-        return
-    mentions = scopes.of_variable(node.value, scope)
-    binding = next(mention for mention in mentions if mention.binds)
-    if binding.scope is not scopes.module or len(mentions) != 2:
-        return
-    assignment = sole_assignment(binding)
-    alone = len(units_of(facts.module.places[binding.unit].block)) == 1
-    if assignment is not None and isinstance(assignment.value, cst.SimpleString) and not alone:
-        yield Remove(assignment)
-
-
-def _changed_defaults(optimizer: str, use: Use, facts: Facts, settings: Settings, tables: Tables) -> list[Default]:
-    return [
-        default
-        for default in tables.defaults
-        if default.of.rsplit(".", 1)[-1].lower() == optimizer.lower()
-        and _concerns(default, flavour_of(use, facts), settings)
-    ]
-
-
-def _named_elsewhere(use: Use, argument: cst.BaseExpression, context: Context) -> Iterator[CallChange]:
-    """`compile(optimizer=name)`: the name comes from elsewhere and may serve others too, so it is reported."""
-    tables = context.tables
-    for word in words_named(argument, use, context.migration):
-        rows = _changed_defaults(word, use, context.facts, context.settings, tables)
-        for rule in dict.fromkeys(tables.codes[row] for row in rows):
-            was = "; ".join(_story(row) for row in rows if tables.codes[row] == rule)
-            message = (
-                f"the optimizer may be {word!r}, named elsewhere: {was}; create the optimizer where its name is "
-                "chosen, and write out the old values"
-            )
-            yield CallChange(rule, argument, message, action="warn")
-
-
-def flavour_of(use: Use, facts: Facts) -> str:
-    """Which Keras the compiled model came from."""
-    values = set()
-    for option in options(use.receiver):
-        if isinstance(option, Parallel):
-            values.add(names.flavour(facts.symbols.get(option.wrap.call.func, "")))
-    values.update(names.flavour(model.maker) for model in use.models)
-    if not any(values):
-        # A model out of nowhere: then by the Keras that is imported beside the call.
-        imported = [full for statement, _ in import_statements(facts.module) for _, _, full in imports_of(statement)]
-        values.update(map(names.flavour, imported))
-    values.discard("")
-    return "keras" if "keras" in values else (values.pop() if values else "")

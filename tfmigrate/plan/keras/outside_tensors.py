@@ -9,23 +9,14 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.keras.losses import Shown, called, compiled, parameters_of
+from tfmigrate.plan.keras.compiled_functions import Shown, called, compiled, parameters_of
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, root_name
 from tfmigrate.understand.reaching import reaching, value_of
 from tfmigrate.understand.scopes import Scopes
-from tfmigrate.understand.values import (
-    FunctionValue,
-    Items,
-    Made,
-    Method,
-    Partial,
-    Value,
-    options,
-    ordered,
-)
+from tfmigrate.understand.values import FunctionValue, Items, Made, Method, Partial, Value, options, ordered
 from tfmigrate.understand.values import Mapping as Known
 from tfmigrate.walk import walk
 

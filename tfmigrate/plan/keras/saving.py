@@ -12,7 +12,7 @@ import libcst as cst
 from tfmigrate.file_names import MODEL, OLD_ENDINGS, WEIGHTS, example_of, shape_of
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import Revision, is_false, is_flag, is_none, is_true, keywords, passed_as
+from tfmigrate.plan.change.calls import Revision, is_false, is_flag, is_none, is_true, keywords, passed_as, text_of
 from tfmigrate.plan.change.paths import Ending, Paths, ending_of, name_shape
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.callbacks import changed_keys, renamed_keys
@@ -39,7 +39,6 @@ def check(context: Context) -> Iterator[CallChange]:
     if not context.settings.over_workers:
         yield from checkpoint_files(context)
         yield from weights_to_load(context)
-    yield from model_folders(context)
 
 
 @dataclass(frozen=True)
@@ -175,7 +174,7 @@ def weights_to_load(context: Context) -> Iterator[CallChange]:
     facts, scopes, paths = context.facts, context.scopes, context.migration.once(files_of).paths
     seen: set[cst.Call] = set()
     for use in facts.uses:
-        path = passed_as("filepath", 0, use.call) if _is_of_keras(use, "load_weights") else None
+        path = passed_as("filepath", 0, use.call) if is_of_keras(use, "load_weights") else None
         if path is None or facts.module not in paths.facts or use.call in seen:
             continue
         seen.add(use.call)
@@ -183,10 +182,9 @@ def weights_to_load(context: Context) -> Iterator[CallChange]:
         if isinstance(maker, cst.Call) and names.plain(facts.symbols.get(maker.func, "")) == _LATEST:
             told = "this is a checkpoint of TensorFlow"
         else:
-            last = ending_of(path.value, facts, scopes)
             # A single word that is one of several may be no file: `weights="imagenet"`.
             ends = {end.text for end in paths.endings(path.value, facts.module)[0] if re.search("[./]", end.text)}
-            ends |= {_text(last) or ""} if last is not None else set()
+            ends |= {text_of(ending_of(path.value, facts, scopes)) or ""}
             wrong = sorted(end for end in ends if end and not _ends_in_gap(end) and not end.endswith(_READABLE))
             if not wrong:
                 continue
@@ -205,7 +203,7 @@ def _ends_in_gap(path: str) -> bool:
     return shape_of(path).endswith("*")
 
 
-def _is_of_keras(use: Use, method: str) -> bool:
+def is_of_keras(use: Use, method: str) -> bool:
     """Whether a method is called on a model of Keras, and not one that a class of the program defines."""
     return use.method == method and use.is_of_model and all(model.instance is None for model in use.models)
 
@@ -277,7 +275,7 @@ def _mentioned(
             message = "the text names a file that Keras writes under another name now"
             yield CallChange(codes.WEIGHT_FILES, mention, message, Replace(mention, new))
     for node in facts.module.all_of(cst.SimpleString):
-        if node not in seen and (text := _text(node)) is not None:
+        if node not in seen and (text := text_of(node)) is not None:
             ending = next((renamed[name] for name in renamed if _is_pattern_of(text, name)), None)
             if ending is not None:
                 seen.add(node)
@@ -290,7 +288,7 @@ def _mentioned(
         if call.args and facts.symbols.get(call.func) == "h5py.File"
     }
     for node in facts.module.all_of(cst.SimpleString):
-        text = _text(node) if node not in seen else None
+        text = text_of(node) if node not in seen else None
         ending = _new_ending(text, renamed) if text is not None else None
         if ending is not None:
             message = (
@@ -429,11 +427,6 @@ def _kind(new_ending: str) -> str:
     return "weights" if new_ending == WEIGHTS else "checkpoints of whole models"
 
 
-def _text(literal: cst.SimpleString) -> str | None:
-    value = literal.evaluated_value
-    return value if isinstance(value, str) else None
-
-
 def _in_hdf5(facts: Facts, scopes: Scopes, renamed: Container[str]) -> Iterator[frozenset[ModelObject]]:
     """The models of each place that saves one to an HDF5 file, or to one whose ending is not known; none where they are
     not known, as of a checkpoint."""
@@ -449,8 +442,7 @@ def _in_hdf5(facts: Facts, scopes: Scopes, renamed: Container[str]) -> Iterator[
     told = {path for path, _ in paths}
     unsure = [(call.args[0].value, unknown) for call in facts.module.calls if call.args and _may_save(call, facts)]
     for path, models in (*paths, *(one for one in unsure if one[0] not in told)):
-        literal = ending_of(path, facts, scopes)
-        text = _text(literal) if literal is not None else None
+        text = text_of(ending_of(path, facts, scopes))
         if (text is None and path in told) or (text is not None and text.endswith(OLD_ENDINGS) and text not in renamed):
             yield models
 
@@ -459,56 +451,3 @@ def _may_save(call: cst.Call, facts: Facts) -> bool:
     """Whether a whole model may be saved by a method that the program does not define."""
     own = any(isinstance(option, Method) and option.function is not None for option in facts.options(call.func))
     return _saves(call) and not own
-
-
-_WHOLE = (*OLD_ENDINGS, MODEL)
-_SAVE = 'save to a file that ends in .keras, or `model.export("...")` to serve it'
-_LOAD = "save it with Keras 2 to a file that ends in .h5 first, and load that"
-
-
-def model_folders(context: Context) -> Iterator[CallChange]:
-    """`model.save('folder')` and `load_model('folder')`: Keras 3 has whole models in .keras and .h5 files only."""
-    facts, scopes = context.facts, context.scopes
-    seen: set[cst.CSTNode] = set()
-    for use in facts.uses:
-        if _is_of_keras(use, "save") and use.call not in seen:
-            seen.add(use.call)
-            yield from _saved(use.call, passed_as("filepath", 0, use.call), "save", context)
-    for call in facts.module.calls:
-        known = names.canonical(facts.symbols.get(call.func, ""))
-        if known == "keras.models.save_model":
-            yield from _saved(call, passed_as("filepath", 1, call), "save_model", context)
-        elif known == "keras.models.load_model":
-            text = _last_text(passed_as("filepath", 0, call), facts, scopes)
-            if text is not None and not text.endswith(_WHOLE):
-                yield _folder(call, f"load_model({text!r})", _LOAD)
-
-
-def _saved(call: cst.Call, path: cst.Arg | None, function: str, context: Context) -> Iterator[CallChange]:
-    """What Keras 3 says of the path that a whole model is saved to, or may say once the model is trained."""
-    text, paths = _last_text(path, context.facts, context.scopes), context.migration.once(files_of).paths
-    if text is not None:
-        if not text.endswith(_WHOLE):
-            yield _folder(call, f"{function}({text!r})", _SAVE)
-    elif path is not None and context.facts.module in paths.facts:
-        endings, known = paths.endings(path.value, context.facts.module)
-        wrong = sorted(end.text for end in endings if not end.text.endswith(_WHOLE))
-        if wrong or not known:
-            told = f"this path may end in {' or '.join(map(repr, wrong))}" if wrong else "make sure that this path does"
-            message = f"Keras 3 saves whole models only to files that end in .keras or .h5: {told}"
-            yield CallChange(codes.MODEL_FOLDERS, path.value, message, action="warn")
-
-
-def _last_text(path: cst.Arg | None, facts: Facts, scopes: Scopes) -> str | None:
-    """What a path argument ends with; None where that is unknown."""
-    literal = ending_of(path.value, facts, scopes) if path is not None else None
-    return _text(literal) if literal is not None else None
-
-
-def _folder(call: cst.Call, what: str, by_hand: str) -> CallChange:
-    return CallChange(
-        codes.MODEL_FOLDERS,
-        call,
-        f"Keras 3 fails on {what}: it keeps whole models in files that end in .keras or .h5; {by_hand}",
-        action="warn",
-    )

@@ -10,7 +10,8 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import passed_as
 from tfmigrate.plan.edits import Insert, Rank, Replace
-from tfmigrate.plan.keras.losses import Reader, called, compiled, parameters_of
+from tfmigrate.plan.keras.compiled_functions import called, compiled, parameters_of
+from tfmigrate.plan.keras.losses import Reader
 from tfmigrate.plan.keras.sample_shapes import name_of
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts

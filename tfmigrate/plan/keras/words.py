@@ -11,9 +11,9 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import named_arguments, text_of
 from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.keras.flavours import flavour_of
 from tfmigrate.plan.keras.methods import COMPILE, keras_calls
 from tfmigrate.plan.keras.named_elsewhere import words_named
-from tfmigrate.plan.keras.optimizers import flavour_of
 from tfmigrate.plan.keras.saving import Saved, saved_to_hdf5
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Facts, Use
