@@ -167,7 +167,7 @@ def _moved(strategy: StrategyObject, draft: Draft, of: OfEstimator | None) -> _M
         if chosen is not strategy.node or len(draft.scopes.bindings(name)) != 1:
             return f"`{name}` may be something else"
         gone = (Remove(assignment),)
-        # It may have been on its way to another place already: in front of a model, to begin with.
+        # An edit may move it already, to stand above a model.
         instead = tuple(edit for edit in draft.edits if isinstance(edit, Insert) and edit.comments_of == (unit,))
     place = place_of_strategy(draft, unit)
     problem = devices_problem(draft, place)

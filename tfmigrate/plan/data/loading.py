@@ -44,7 +44,7 @@ def check(context: Context) -> Iterator[CallChange]:
         sequences = [node for node in data if _surely_sequence(node, facts)]
         if sequences and isinstance(use.site.unit, cst.SimpleStatementLine):
             others = _set_on_others(use.call, sequences, context)
-            # Where nothing else sets an attribute it has its default.
+            # An attribute that nothing else sets has its default.
             settings = {
                 name: asked.get(name, default)
                 for name, default in LOADING.items()

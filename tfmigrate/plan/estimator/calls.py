@@ -227,7 +227,7 @@ def _first(
         message = f"{use.method}() is part of a larger expression"
         raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
     code = Written.joined(lines, "\n").code
-    # One without a name is made in these lines.
+    # An Estimator without a name is made in these lines.
     scoped = inputs.needs_scope(use) or unit is migration.unit
     migration.edits.append((module, Insert(unit, code, (unit,), scoped=scoped)))
     _in_scope(migration, use, inputs, receiver)

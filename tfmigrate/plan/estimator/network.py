@@ -325,7 +325,7 @@ def _global_average(reader: Reader, node: cst.Call, tensor: cst.BaseExpression) 
     passed = named_arguments(node, ("input_tensor", "axis", "keepdims", "name")) or {}
     axis = passed.get("axis", passed.get("reduction_indices"))
     over = re.sub(r"\s", "", reader.module.code(axis.value)).strip("()[]") if axis is not None else ""
-    # Keras refuses a tensor of another rank, so that no image is taken for something else.
+    # Keras refuses a tensor of another rank, so a wrong guess fails loudly.
     form = {"1,2": "", "2,3": f"data_format={reader.quote}channels_first{reader.quote}"}.get(over)
     if form is None or not set(passed) <= {"input_tensor", "axis", "reduction_indices", "name"}:
         return None

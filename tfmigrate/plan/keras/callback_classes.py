@@ -225,7 +225,7 @@ def _counted_epochs(cls: ClassValue, made: Sequence[Checkpoint], facts: Facts) -
     unit = next((line for line in lines if call in set(walk(line))), None)
     periods = [checkpoint.named.get("period") for checkpoint in made]
     if named is None and made and all(period is None or _is_one(period) for period in periods):
-        named = {}  # what it hands on unseen has no other period
+        named = {}  # whatever else it passes on, no call has another period
     if initialiser is None or named is None or unit is None:
         message = f"ModelCheckpoint of Keras 3 has no {listed}: count the epochs here"
         yield CallChange(codes.CALLBACK_ATTRIBUTES, first, message, action="warn")

@@ -172,7 +172,7 @@ def _is_plain_heir(call: cst.Call, facts: Facts) -> bool:
 def _classes(facts: Facts, modules: Mapping[Module, Facts]) -> list[ClassValue]:
     """The classes of a module that descend from ModelCheckpoint and are used somewhere."""
     heirs = list(filter(_descends, facts.classes))
-    if not heirs:  # of most modules; what the others call need not be looked through then
+    if not heirs:  # as in most modules: no calls need be read then
         return []
     used = {_own_class(call, known) for known in modules.values() for call in known.module.calls}
     return [cls for cls in heirs if cls in used]

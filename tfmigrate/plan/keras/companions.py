@@ -58,7 +58,7 @@ def plan_companions(
             inserts.extend((change.code, edit) for edit in change.edits if isinstance(edit, Insert))
             edits.extend(edit for edit in change.edits if not isinstance(edit, Revision | Insert))
     edits.extend(edit for _, edit in sorted(dict.fromkeys(inserts), key=itemgetter(0)))
-    # Of two edits of one node the one that the migration itself needs stands.
+    # Where two edits change one node, the one that the migration itself needs stands.
     draft.edits[:] = combined([*edits, *draft.edits], revisions)
     drop_idle(draft)
     functions = (scope for node, scope in draft.scopes.by_node.items() if isinstance(node, cst.FunctionDef))

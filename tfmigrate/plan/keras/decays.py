@@ -273,7 +273,7 @@ class _Training:
         round_last, round_use = {*module.ancestors(unit)}, {*module.ancestors(here)}
         if last.site.frame is not frame or not round_last <= round_use or module.exclusive(unit, here):
             return None
-        # In a loop that the last one stands outside of, a later one comes before the next training.
+        # Where a loop does not hold the last one, one further down in it runs before the next training.
         loops = {owner for owner in round_use - round_last if isinstance(owner, cst.For | cst.While)}
         return None if any(not loops.isdisjoint(module.ancestors(other)) for other, _ in places) else last
 

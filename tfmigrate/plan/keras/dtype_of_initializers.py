@@ -27,7 +27,7 @@ def check(context: Context) -> Iterator[CallChange]:
             continue
         seen.add(function.node)
         if any(isinstance(part, cst.AssignTarget) and _is_dtype(part.target) for part in walk(function.node.body)):
-            continue  # it makes another one of it
+            continue  # the function converts it already
         message = (
             "Keras 2 passes initializers a TensorFlow dtype, which NumPy does not accept: converted to a NumPy dtype"
         )

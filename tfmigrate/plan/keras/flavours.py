@@ -16,7 +16,7 @@ def flavour_of(use: Use, facts: Facts) -> str:
             values.add(names.flavour(facts.symbols.get(option.wrap.call.func, "")))
     values.update(names.flavour(model.maker) for model in use.models)
     if not any(values):
-        # A model out of nowhere: then by the Keras that is imported beside the call.
+        # Nothing is known of the model: the module's imports decide.
         imported = [full for statement, _ in import_statements(facts.module) for _, _, full in imports_of(statement)]
         values.update(map(names.flavour, imported))
     values.discard("")

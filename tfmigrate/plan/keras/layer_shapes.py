@@ -58,7 +58,7 @@ def _of_layer(
 ) -> CallChange:
     """The shape of a layer's first input or output."""
     model = _model_of_first(layer)
-    if tensor == "input" and model is not None:  # which may be an InputLayer, and that has no `input` in Keras 3
+    if tensor == "input" and model is not None:  # it may be an InputLayer, which has no `input` in Keras 3
         return _change(node, (model, ".input_shape"), title)
     if tensor == "input" and layer in each:
         message = (

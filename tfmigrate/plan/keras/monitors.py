@@ -223,7 +223,7 @@ def _direction(
         return
     modes = {judge.mode(text) for text in watched} if watched is not None else set()
     if any(part in text for text in _literal_parts(watcher.monitor) for part in judge.anywhere):
-        modes = {"max"}  # whatever stands round it
+        modes = {"max"}  # whatever the rest of the name is
     code = facts.module.code(watcher.monitor)
     if watcher.hidden or (len(modes) != 1 and not is_pure(watcher.monitor)):
         message = (

@@ -63,7 +63,7 @@ def _weights_in_order(
     """The silent one: the weights are given to the losses in the order of the sorted names."""
     items = named_items(written)
     if order is not None and items is not None and sorted(items) == list(order):
-        return  # The outputs are in that order.
+        return  # Sorted names have the order of the outputs.
     message = "Keras 3 assigns these weights to the list of losses in the order of their sorted names"
     if order is None or items is None or not items.keys() <= set(order):
         advice = f"{message}, not of the outputs: write them as a list, in the order of the model's outputs"
@@ -205,7 +205,7 @@ def _targets(
     if not isinstance(held, cst.Dict) and items is None:
         return
     if order is not None and len(order) < 2:
-        return  # An only output: rules/TFM224.
+        return  # A single output belongs to TFM224.
     if isinstance(held, cst.Dict) and len(held.elements) < 2 and order is None:
         return
     message = "Keras 3 fails on weights of samples beside names of outputs (KeyError: 0)"

@@ -85,7 +85,7 @@ def _is_optimizer(node: cst.BaseExpression, facts: Facts) -> bool:
     if not isinstance(node, cst.Attribute) or node.attr.value != "optimizer":
         return False
     owners = [o for option in options(value) if isinstance(option, Method) for o in options(option.receiver)]
-    # On one path the model may come from where it was not followed: it is the same attribute of the same model.
+    # Where the model is unknown on one of several paths, the attribute is that of a model there too.
     if any(isinstance(owner, ModelObject | Parallel) for owner in owners) and all(
         isinstance(owner, ModelObject | Parallel | Opaque) for owner in owners
     ):

@@ -42,7 +42,7 @@ def import_tensorflow(draft: Draft) -> None:
         for statement, unit in conditional:
             _drop_conditional(draft, statement, unit)
     for statement, unit in inner:
-        # What is written above the import of a function would read a variable that has no value yet.
+        # An import inside a function makes the name a local variable, which has no value above that line.
         alone = len(list(imports_of(statement))) == 1 and not in_try(draft.module, unit)
         if alone and draft.reaches_into(draft.tf, draft.scope_round(unit).node):
             draft.edits.append(ImportNames(statement))

@@ -205,7 +205,7 @@ def joined_imports(module: Module, edits: Iterable[Edit]) -> list[Edit]:
             statement = only_statement(unit)
             edit = changed.get(statement) if isinstance(statement, cst.Import | cst.ImportFrom) else None
             if edit is not None and not edit.parts:
-                continue  # It vanishes.
+                continue  # The whole statement goes.
             joined = _joined(last, edit, unit)
             if joined is None:
                 last = edit

@@ -25,7 +25,7 @@ def check(context: Context) -> Iterator[CallChange]:
         text = _text_of(literal)
         if literal is None or text is None or text.startswith("."):
             continue
-        # Of `"keras.applications." + name` the package moves.
+        # In `"keras.applications." + name` only the package is known.
         whole = literal is call.args[0].value and isinstance(literal, cst.SimpleString)
         module, dot = (text, "") if whole else text.rpartition(".")[:2]
         new = tables.moves.imported(module)

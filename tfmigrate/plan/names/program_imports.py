@@ -198,7 +198,7 @@ class _Imports:
         for alias, bound, _ in imports_of(statement):
             ours, wanted, read = alias in of_wrapper, (draft.module, bound) in taken, self._read[alias]
             if alias in dropped or (ours and not draft.settings.wants(codes.MULTI_GPU_MODEL)):
-                continue  # Companions alone were asked for: the name moves with the module it stands in.
+                continue  # Only other rules are selected: the name moves with its module.
             if ours and (wanted or read):
                 kept.add(alias)
             elif ours or (not wanted and not expected and read is False and not draft.writes(bound)):

@@ -133,7 +133,7 @@ class _Reader:
             if use.call not in seen and all(self._lacking(name) for name in candidates):
                 seen.add(use.call)
                 had = next((name for name in candidates if self._target.was_in(name)), None)
-                # What was loaded may be of a class of the program's own, with methods of its own.
+                # A loaded model may be of a class of the program, with methods of its own.
                 if had is not None or all(model.origin != "loaded" for model in use.models):
                     yield _Lack(use.call, candidates[0], had or candidates[0])
 

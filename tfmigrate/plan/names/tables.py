@@ -40,7 +40,7 @@ class Tables:
         chosen = [rule for rule in rules if rule.code in wanted]
         renames = [rename for rule in chosen for rename in rule.renames]
         moved = {rename.old: rename.new for rename in renames if rename.kind in MOVED}
-        # What standalone Keras has elsewhere than tf.keras has moved beside changing the package.
+        # A name that only changes its package is the business of that one rule.
         movers = (rule for rule in chosen if rule.code != codes.STANDALONE_KERAS)
         rule_of = {rename.old: rule.code for rule in movers for rename in rule.renames if rename.kind in MOVED}
         return cls(

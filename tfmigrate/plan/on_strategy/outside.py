@@ -128,7 +128,7 @@ class _Finder:
     def of(self, use: Use) -> Iterator[Outside]:
         models = sorted(use.models, key=lambda model: model.site.frame.module.position(model.node))
         if not models:
-            # A library built the model: where its optimizer was made can be told all the same.
+            # A library built the model; where its optimizer is made is known nevertheless.
             here = self._scoping.inside(use.site) if use.method == "compile" else frozenset()
             if here:
                 yield from self._parts_outside(use, here)

@@ -28,7 +28,7 @@ def plan_strategy_methods(drafts: Mapping[Module, Draft], rules: Iterable[Rule])
         excused = guarded(module) if attributes else frozenset()
         for node in attributes:
             old = node.attr.value
-            # A class's own attribute is a name of TensorFlow, which TFM501 tells.
+            # A name of TensorFlow, as an attribute of the class itself is, belongs to TFM501.
             if node not in excused | draft.facts.symbols.keys():
                 message = (
                     f"strategy.{old}() is strategy.{renamed[old]}() from TensorFlow 2.2 on; 2.4 took the old name away"

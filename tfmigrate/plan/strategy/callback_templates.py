@@ -83,7 +83,7 @@ def _parts(cls: ClassValue) -> Iterator[_Part]:
     methods = [member.node for member in cls.members.values() if isinstance(member, FunctionValue)]
     used = {name for method in methods for name in _used_as_models(method)}
     if any(names.canonical(base) == "keras.callbacks.ModelCheckpoint" for base in cls.outside_bases()):
-        used.add("self.model")  # It saves that.
+        used.add("self.model")  # ModelCheckpoint itself saves it.
     for method in methods:
         if isinstance(method, cst.FunctionDef):
             yield from _parts_of(method, used)

@@ -67,7 +67,7 @@ def raised_settings(
         if isinstance(choice.node, cst.Call) and choice.node in session.by_call and at.frame is choice.site.frame:
             raised[choice.node] = maker
         elif isinstance(choice.node, cst.Call) and dotted(choice.node.func).endswith("Session"):
-            continue  # Its set_session() counts, or nothing is known of it but that it is there.
+            continue  # What counts is its set_session(); of a session without one nothing is known.
         elif not any(_precedes(at, wrap.site, facts) for wrap in owner.wraps):
             continue  # It came too late in the old program too.
         else:

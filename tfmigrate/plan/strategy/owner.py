@@ -184,7 +184,7 @@ def _raised(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> 
             for site in sites_to_cover(group) - {use.site for use in group.compiles}
             if site.lifted(owner) is None
             and not _reachable_far(group, site, drafts)
-            # Another model of the same variable that no run builds together with this one needs no scope of its.
+            # Another model in the same variable that no run builds together with this one needs no scope of its own.
             and (site in parts or common_frame([owner, site.frame]) is not None)
         }
         if not outside:
@@ -236,10 +236,10 @@ def _builds_others(owner: Frame, facts: ProgramFacts) -> bool:
 def _builds_beside(owner: Frame, wrap: Wrap, facts: ProgramFacts) -> bool:
     """Whether another method of the object beside a wrap's owner has the model built too."""
     if owner.owner is None or not _asks_the_object(wrap):
-        return False  # What a caller says is not known in the other method, which may be there for a single GPU.
+        return False  # The caller's choice is not known in the other method, which may be meant for a single GPU.
     begins = isinstance(owner.function, cst.FunctionDef) and owner.function.name.value == "__init__"
     if begins and owner in wrap.site.frame.chain():
-        return False  # Nothing is built before, and what is built after stays unwrapped.
+        return False  # Nothing is built earlier, and what is built later stays unwrapped.
     group = group_of(owner, (wrap,), facts)
     lines = {unit for model in group.models for unit in lines_building(model, owner)}
     others = (model for model in facts.models if model not in group.models)

@@ -70,7 +70,7 @@ class Placement:
             not self.covered.isdisjoint((outer.unit, *outer.frame.module.ancestors(outer.unit)))
             for site in sites
             for outer in site.chain()
-            if outer.unit in outer.frame.module.places  # a default value's stands nowhere
+            if outer.unit in outer.frame.module.places  # a default value is evaluated outside of any
         )
 
     @property
