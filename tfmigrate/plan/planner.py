@@ -330,7 +330,7 @@ def _say_what_changes_under_refused_uses(facts: ProgramFacts, drafts: Mapping[Mo
 
 
 def _say_what_changes_with_others(drafts: Mapping[Module, Draft]) -> None:
-    """A file that changes and has nothing of its own to say points to what changes in another file of the program."""
+    """A file that changes without a finding of its own points to the file whose findings explain it."""
     rewrites = {
         module: sorted(finding for finding in draft.findings if finding.action == "rewrite")
         for module, draft in drafts.items()

@@ -145,7 +145,7 @@ def _apply_partial(walker: Walker, partial: Partial, arguments: Arguments, node:
 
 
 def _apply(walker: Walker, callee: Value, arguments: Arguments, node: cst.Call) -> Value:
-    """What one thing returns that may be called here."""
+    """What a call of one possible callee returns."""
     state = walker.state
     if isinstance(callee, Partial):
         return _apply_partial(walker, callee, arguments, node)

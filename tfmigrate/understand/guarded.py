@@ -28,7 +28,7 @@ _STOPS = (cst.Return, cst.Raise, cst.Continue, cst.Break)
 
 
 def guarded(module: Module) -> frozenset[cst.CSTNode]:
-    """Every node of a module that runs only where such a test let it, or whose failing is caught."""
+    """Every node of a module that runs only where such a test allows it, or whose failure is caught."""
     guards: set[cst.CSTNode] = set()
     _read(module.tree, module, guards)
     return frozenset(guards)

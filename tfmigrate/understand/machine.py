@@ -12,7 +12,7 @@ from tfmigrate.walk import walk
 
 
 def listed(name: str, arguments: Arguments) -> Visible | None:
-    """What a function of TensorFlow lists of the machine; None where it does no such thing."""
+    """What a function of TensorFlow lists of the machine; None where it lists nothing."""
     what = names.lists_devices(name)
     if what is None:
         return None

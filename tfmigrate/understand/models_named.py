@@ -10,7 +10,7 @@ from tfmigrate.understand.values import ClassValue, Instance, ModelObject, Paral
 
 
 def may_be_model(node: cst.BaseExpression, facts: Facts) -> bool:
-    """Whether it is one; of what is out of sight, its name says so."""
+    """Whether a value may be a model; where it is unknown, its name decides."""
     values = facts.options(node)
     if any(isinstance(value, ModelObject | Parallel) for value in values):
         return True

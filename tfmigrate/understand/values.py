@@ -76,7 +76,7 @@ Sites = frozenset[Site]
 
 @dataclass(frozen=True)
 class Symbol:
-    """A thing from outside this program, under the name it was imported by."""
+    """Something from outside this program, under the name it was imported by."""
 
     name: str
 

@@ -107,7 +107,7 @@ def _revised(edit: Arguments, revision: Revision) -> Arguments:
 
 
 def _nested(value: cst.BaseExpression, piece: Code, other: Code) -> Code:
-    """What two revisions make of a value, the one of them that keeps it round the other."""
+    """The code of two revisions of a value, one put round the other."""
     outer, inner = (other, piece) if value in other else (piece, other)
     return tuple(part for whole in outer for part in (inner if whole is value else (whole,)))
 

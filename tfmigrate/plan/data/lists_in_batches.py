@@ -41,7 +41,7 @@ _FAILS = "Keras 3 fails on a list in a batch of a generator or a Sequence"
 
 
 def _length(node: cst.BaseExpression, facts: Facts) -> int:
-    """How many things a list holds that is written out, or a variable that is one; 0 for anything else, and numbers."""
+    """How many elements a list has, written out or in a variable; 0 for anything else, and for numbers."""
     if isinstance(node, cst.List):
         parts = [element.value for element in node.elements]
         return 0 if any(isinstance(part, cst.BaseNumber | cst.UnaryOperation) for part in parts) else len(parts)

@@ -68,7 +68,7 @@ def check(context: Context) -> Iterator[CallChange]:
     }
 
     def is_needless(unit: cst.BaseStatement) -> bool:
-        """A line that copies a setting which no Sequence here has otherwise than by default."""
+        """Whether a line copies a setting that has its default in every Sequence here."""
         set_here = {node.attr.value for node in walk(unit) if isinstance(node, cst.Attribute)}
         return isinstance(unit, cst.SimpleStatementLine) and not set_here.isdisjoint(LOADING.keys() - kept)
 
@@ -82,7 +82,7 @@ _ONE_EPOCH = (
 
 
 def _asks_for_all(steps: cst.BaseExpression, paths: list[Data], facts: Facts, scopes: Scopes) -> bool:
-    """Whether an epoch is the whole Sequence, whichever it is."""
+    """Whether an epoch is the whole Sequence, of whatever length."""
     data = paths[0].node
     values = [value for path in paths for value in path.values]
 

@@ -330,7 +330,7 @@ def _context(migration: Migration, use: Use, receiver: Written) -> Written:
 
 
 def _taken(data: Written, steps: cst.Arg | None) -> Written:
-    """A dataset, or so many of its batches."""
+    """A dataset, or its first batches where their number is given."""
     return data if steps is None or is_none(steps.value) else Written.of(data, ".take(", steps.value, ")")
 
 

@@ -161,7 +161,7 @@ class _Model:
         return Written.of(f"{name} = ", rate.keras, f"(\n{self._indent}", inside, ",\n)")
 
     def _last(self, unit: Unit) -> Unit:
-        """Where the function ends: the last unit of what is left of its last one."""
+        """A unit, or the last line of its block where that alone stays."""
         suite = self._reading.unwrapped.get(unit)
         return self._last(units_of(suite)[-1]) if suite is not None else unit
 

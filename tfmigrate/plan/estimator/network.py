@@ -121,7 +121,7 @@ def _layer(
 
 
 def _is_idle(reader: Reader, node: cst.Call, layer: Layer, training: cst.Arg | None) -> bool:
-    """Whether a dropout never drops: tf.layers does nothing in training unless it is told to."""
+    """Whether a dropout never drops: that of tf.layers does nothing unless `training` says so."""
     if not layer.training or _follows_mode(reader, node, training):
         return False
     if layer.keras != "Dropout":

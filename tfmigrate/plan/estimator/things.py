@@ -161,7 +161,7 @@ class Export:
 
 @dataclass(frozen=True)
 class Several:
-    """A name that stands for other things in other modes."""
+    """A name that stands for something else in each mode."""
 
     by_mode: tuple[tuple[str, Thing], ...]
 

@@ -85,7 +85,7 @@ def _is_given(name: str, family: Iterable[ClassValue], everywhere: Iterable[Fact
 
 
 def _sets(method: object, name: str) -> bool:
-    """Whether a method sets an attribute of its object, or all that it is given by name."""
+    """Whether a method sets an attribute of its object, or any one by name."""
     if not isinstance(method, FunctionValue):
         return False
     own = receiver_of(method.node)

@@ -90,7 +90,7 @@ class _Reader:
         return name in _WHY and name not in self._assigned and may_be_model(node.value, self._facts)
 
     def setting(self, uses: list[Use], read: cst.Attribute) -> CallChange:
-        """A setting that a compile() is given: what the one before was given."""
+        """A compile()'s setting that is read off the model: what the compile() before it was given."""
         written = {self._given(use, read) for use in uses}
         why, value = _WHY[read.attr.value], next(iter(written), None)
         if len(written) != 1 or value is None:

@@ -35,7 +35,7 @@ _SUMS = (
 
 
 def check(context: Context) -> Iterator[CallChange]:
-    """`add_loss()` and `activity_regularizer=`: told, because which strength is meant the code does not say."""
+    """`add_loss()` and `activity_regularizer=`: reported, because the code does not say which strength is meant."""
     facts = context.facts
     wrapped = False
     version = context.settings.written_for("keras")

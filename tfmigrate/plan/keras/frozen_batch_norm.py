@@ -129,7 +129,7 @@ def _freezes(migration: Migration) -> bool:
 
 
 def _has_others(facts: Facts, settings: Settings) -> bool:
-    """Whether a module has such layers that are made otherwise than by a call: by a class of its own, or by Keras."""
+    """Whether a module has such layers that no call of its own makes: those of a subclass, or of a pretrained model."""
     called = {call.func for call in facts.module.calls}
     return any(
         (known == _LAYER and node not in called) or (names.is_pretrained(known) and ".VGG" not in known)

@@ -57,7 +57,7 @@ def check(context: Context) -> Iterator[CallChange]:
 
 
 def _merge(call: cst.Call, tf: str) -> CallChange:
-    """`merge([a, b], mode='concat', concat_axis=3)`: a function of its own for each mode now."""
+    """`merge([a, b], mode='concat', concat_axis=3)`: each mode is a function now."""
     given = named_arguments(call, _MERGE) or {}
     mode = given.get("mode")
     new = _MERGED.get("sum" if mode is None else text_of(mode.value) or "")

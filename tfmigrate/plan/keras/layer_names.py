@@ -185,7 +185,7 @@ class _Slashes:
         return any(self._holds(value, node) for facts in self._modules for value in facts.options(node))
 
     def _given(self, node: cst.Name) -> Iterator[cst.BaseExpression]:
-        """What a parameter is given anywhere: what is known of its values need not be of every call."""
+        """What any call passes for a parameter: not every call need have been followed."""
         function = self._functions.get(node)
         if function is None:
             return

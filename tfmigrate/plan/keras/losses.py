@@ -353,7 +353,7 @@ def _as_rows(modules: Mapping[Module, Facts], value: FunctionValue) -> CallChang
 
 
 def _variables(function: cst.FunctionDef) -> dict[str, cst.BaseExpression]:
-    """What a function binds to a name of its own at one place, by a plain assignment."""
+    """The variables of a function that one plain assignment binds, with their values."""
     bound = Counter(
         part.value
         for node in walk(function.body)

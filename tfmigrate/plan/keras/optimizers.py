@@ -118,7 +118,7 @@ def _optimizer_classes(facts: Facts, call: cst.Call) -> list[str]:
 
 
 def _passed_by_stars(facts: Facts, call: cst.Call, tables: Tables) -> Iterator[CallChange]:
-    """`Adam(**settings)`, where the module says `settings["lr"]`: told, since the dict may serve others."""
+    """`Adam(**settings)`, where the module says `settings["lr"]`: reported, since others may use the dict."""
     renamed = tables.of_optimizers
     spread = [arg.value for arg in call.args if arg.star == "**"]
     keys = {key for node in spread for key in _keys_of(node, facts)}

@@ -76,7 +76,7 @@ def check(context: Context) -> Iterator[CallChange]:
 
 
 def _places(facts: Facts, scopes: Scopes) -> Iterator[cst.BaseExpression]:
-    """The literals that a compile(), or a layer, is given for such things."""
+    """The literals that name such an object in compile() or in a layer."""
     for use in keras_calls(facts, "compile"):
         named = named_arguments(use.call, COMPILE) or keywords(use.call)
         for name in ("loss", "metrics"):

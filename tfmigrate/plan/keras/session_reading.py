@@ -304,7 +304,7 @@ class Reading:
 
 
 def _ends_once(function: cst.FunctionDef) -> bool:
-    """Whether nothing but the end of a function gives anything to others."""
+    """Whether a function returns at its end alone, and yields and assigns nothing outside."""
     parts = list(walk(function.body))
     return sum(isinstance(part, cst.Return) for part in parts) == 1 and not any(
         isinstance(part, cst.Yield | cst.Global | cst.Nonlocal) for part in parts

@@ -16,7 +16,7 @@ class NotOnlySettings(Exception):
 
 @dataclass
 class Settings:
-    """What a session is told about its devices."""
+    """What the configuration of a session says of the devices."""
 
     growth: bool = False
     visible: str | None = None

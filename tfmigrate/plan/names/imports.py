@@ -248,7 +248,7 @@ def _as_it_is(statement: cst.ImportFrom) -> ImportNames | None:
 
 
 def _joined(edit: ImportNames | None, other: ImportNames | None, unit: Unit) -> ImportNames | None:
-    """Two statements as the first, where what follows the first is of the same module and has no word of its own."""
+    """Two statements as one, where both import from the same module and the second has no comment of its own."""
     if edit is None or other is None or len(edit.parts) != 1 or len(other.parts) != 1:
         return None
     (first,), (second,) = edit.parts, other.parts

@@ -192,7 +192,7 @@ class PublicNames:
         return min(lasting, key=lambda other: (_distance(other, name), other), default=None)
 
     def _all_of(self, name: str) -> Iterable[str]:
-        """The names of the package of `name`, those left out that nobody should write."""
+        """The names of the package of `name`, without those that are not meant to be written."""
         root = name.split(".", 1)[0]
         for section in ("tensorflow", "tensorflow.keras") if root == "tensorflow" else (root,):
             yield from self.section(section)

@@ -204,7 +204,7 @@ class _Reader:
                 yield module, CallChange(codes.H5_THEN_TRAINED, path, message, edits[0], more=edits[1:])
 
     def _h5_path(self, model: ModelObject) -> cst.SimpleString | None:
-        """The path written out in `load_model("x.h5")`, unless it is told not to compile."""
+        """The path written out in `load_model("x.h5")`; None with `compile=False`."""
         call = model.node
         if not isinstance(call, cst.Call) or not call.args:
             return None

@@ -97,7 +97,7 @@ class _Scopes:
         return targets
 
     def shown(self, outside: Outside, targets: list[_Target] | None) -> Site:
-        """The place to report: the line that moves, or the thing itself."""
+        """The place to report: the line that moves, or the call itself."""
         for target in targets or ():
             lifted = outside.site.lifted(target.frame)
             if lifted is not None and lifted.unit is target.unit:

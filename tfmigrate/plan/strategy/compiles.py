@@ -39,7 +39,7 @@ def compiled_apart(groups: Iterable[Group], drafts: Mapping[Module, Draft]) -> R
 
 
 def compiled_again(groups: Iterable[Group], drafts: Mapping[Module, Draft]) -> Iterator[tuple[Module, cst.Expr]]:
-    """The compile() of the parallel model, or of its template, that says over again what that of the other has said."""
+    """The compile() of the parallel model that repeats that of its template, or the other way round."""
     for group, wrap in [(each, wrap) for each in groups for wrap in each.wraps]:
         for use in group.compiles:
             statement = only_statement(use.site.unit)

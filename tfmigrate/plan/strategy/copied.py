@@ -173,7 +173,7 @@ def _saves_between(call: cst.Call, draft: Draft) -> bool:
 
 
 def remake_optimizers(groups: Iterable[Group], drafts: Mapping[Module, Draft]) -> None:
-    """The edits that make the optimizers of copies in their scope, where what makes them is out of its reach.
+    """Make the optimizers of copies anew in their scope, where the program makes them outside of it.
 
     A string, which an unknown caller may pass, has no settings to ask for.
     """

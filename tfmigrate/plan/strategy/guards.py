@@ -170,7 +170,7 @@ class Blocks:
         return isinstance(unit, cst.With) and device is not None and is_pure(device) and self._empty(unit.body)
 
     def _is_always_spread(self, unit: cst.CSTNode) -> bool:
-        """Whether all that is wrapped of what a block holds is wrapped wherever the block runs."""
+        """Whether what a block wraps is wrapped whenever the block runs."""
         inside = {*self._module.inside(unit)}
         held = [wrap for wrap in self._wraps if wrap.site.unit in inside or not inside.isdisjoint(_built_at(wrap))]
         arms = dict(self._module.arms(unit))
@@ -289,7 +289,7 @@ class Blocks:
 
 
 class _Merged(cst.CSTTransformer):
-    """Writes the template for a wrap, and the one name that two have become for each of them."""
+    """Writes the template for a wrap, and one name for two that are the same model now."""
 
     def __init__(self, wraps: Mapping[cst.Call, cst.BaseExpression | None], names: Mapping[str, str]) -> None:
         super().__init__()

@@ -87,7 +87,7 @@ def _is_loaded(node: cst.BaseExpression, draft: Draft) -> bool:
 
 
 def obeyed_now(wrap: Wrap) -> Refusal | None:
-    """A class of the program with a train_step() of its own, which the parallel model, a plain Model, did not have."""
+    """A class of the program with a train_step(), which the parallel model, a plain Model, did not run."""
     for model in models_of(wrap.template):
         cls = model.instance.cls if model.instance is not None else None
         if cls is not None and cls.lookup("train_step") is not None:

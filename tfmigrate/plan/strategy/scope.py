@@ -21,7 +21,7 @@ _BRIDGE = 3
 
 @dataclass(frozen=True)
 class Run:
-    """Neighbouring units of one block that share a `with`, after the move that was asked for."""
+    """Neighbouring units of one block that share a `with`, once they are moved."""
 
     units: tuple[Unit, ...]
 
