@@ -8,6 +8,7 @@ from functools import cached_property
 
 import libcst as cst
 
+from tfmigrate.understand import names
 from tfmigrate.understand.contents import models_of
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import (
@@ -227,6 +228,10 @@ class Facts:
     """The classes that the module defines, as often as it was seen to."""
     copies: dict[cst.Call, str] = field(default_factory=dict)
     """Calls of a function of that name which is not Keras's: a copy kept in the project, by its qualified name."""
+
+    def canonical(self, node: cst.CSTNode) -> str:
+        """What an expression names in a library, one name for each thing: see names.canonical(); "" for any other."""
+        return names.canonical(self.symbols.get(node, ""))
 
     def options(self, node: cst.CSTNode) -> frozenset[Value]:
         """All that an expression can stand for; nothing where it was never evaluated."""

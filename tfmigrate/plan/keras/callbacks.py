@@ -13,7 +13,6 @@ from tfmigrate.plan.change.paths import ending_of
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.checkpoints import CHECKPOINT
 from tfmigrate.plan.names.context import Context
-from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import settled
@@ -224,7 +223,7 @@ class _Keys:
             self._read(node.left, target.comparator, node)
 
     def _call(self, node: cst.Call) -> None:
-        known = names.canonical(self._facts.symbols.get(node.func, ""))
+        known = self._facts.canonical(node.func)
         own = isinstance(self._facts.values.get(node.func), ClassValue)
         monitor = keywords(node).get("monitor")
         if monitor is not None and (known.startswith("keras.callbacks.") or own):

@@ -41,7 +41,7 @@ def checkpoints(facts: Facts) -> Iterator[Checkpoint]:
     """Every call in a module that makes one and shows all that it passes."""
     for call in facts.module.calls:
         cls = _own_class(call, facts)
-        if names.canonical(facts.symbols.get(call.func, "")) == CHECKPOINT or cls is not None:
+        if facts.canonical(call.func) == CHECKPOINT or cls is not None:
             named = _named(call, cls)
             if named is not None:
                 yield Checkpoint(call, named)
@@ -142,7 +142,7 @@ class _Period:
 
 def _periods(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[_Period]:
     for call in facts.module.calls:
-        plain = names.canonical(facts.symbols.get(call.func, "")) == CHECKPOINT
+        plain = facts.canonical(call.func) == CHECKPOINT
         if (plain or _is_plain_heir(call, facts)) and (argument := _argument(call)) is not None:
             yield _Period(call, argument, heir=not plain)
     for cls in _classes(facts, modules):
@@ -197,7 +197,7 @@ def _kept(period: _Period, name: str, facts: Facts) -> CallChange | None:
         edit = Arguments(period.call, by_name, function=name)
         return None if period.heir else CallChange(codes.CHECKPOINT_PERIOD, period.argument, message, edit)
     bases = [arg.value for arg in period.cls.node.bases]
-    bases = [base for base in bases if names.canonical(facts.symbols.get(base, "")) == CHECKPOINT]
+    bases = [base for base in bases if facts.canonical(base) == CHECKPOINT]
     if len(bases) != 1 or not _leaves_counting(period.cls):
         return None
     more = (Replace(bases[0], name),)

@@ -11,7 +11,6 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Remove
 from tfmigrate.plan.names.context import Context
-from tfmigrate.understand import names
 from tfmigrate.understand.contents import models_of
 from tfmigrate.understand.program import only_statement
 
@@ -30,7 +29,7 @@ def check(context: Context) -> Iterator[CallChange]:
         call = small.value if isinstance(small, cst.Expr) else None
         if not isinstance(call, cst.Call) or small is None:
             continue
-        name = names.canonical(facts.symbols.get(call.func, ""))
+        name = facts.canonical(call.func)
         if name.replace(".compat.v1", "") not in _CLEARING:
             continue
         function = facts.module.function_round(unit)

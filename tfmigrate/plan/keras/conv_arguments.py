@@ -11,7 +11,6 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import is_none, named_arguments
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
-from tfmigrate.understand import names
 from tfmigrate.understand.purity import is_pure
 
 _MODULES = ("keras.utils.conv_utils", "keras.backend")
@@ -27,7 +26,7 @@ def check(context: Context) -> Iterator[CallChange]:
     facts = context.facts
     assigned = {node.value for node in facts.module.all_of(cst.Assign)}
     for call in facts.module.calls:
-        name = names.canonical(facts.symbols.get(call.func, ""))
+        name = facts.canonical(call.func)
         module, _, function = name.rpartition(".")
         if module not in _MODULES or function not in _PARAMETERS:
             continue

@@ -206,13 +206,13 @@ def _schedule(call: cst.Call, facts: Facts) -> cst.Call | None:
         return None
     makers = [rate.value, *(option.node for option in facts.options(rate.value) if isinstance(option, Opaque))]
     for node in makers:
-        if isinstance(node, cst.Call) and names.canonical(facts.symbols.get(node.func, "")).startswith(_SCHEDULES):
+        if isinstance(node, cst.Call) and facts.canonical(node.func).startswith(_SCHEDULES):
             return node
     return None
 
 
 def _is_decay(schedule: cst.Call, facts: Facts) -> bool:
-    known = names.canonical(facts.symbols.get(schedule.func, ""))
+    known = facts.canonical(schedule.func)
     named = named_arguments(schedule, ("initial_learning_rate", "decay_steps", "decay_rate")) or {}
     steps = named.get("decay_steps")
     is_one = steps is not None and isinstance(steps.value, cst.Integer) and steps.value.evaluated_value == 1

@@ -13,7 +13,6 @@ from tfmigrate.plan.change.calls import text_of
 from tfmigrate.plan.edits import Remove, Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
-from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import attribute_of
 from tfmigrate.understand.reaching import reaching, sole_assignment
 from tfmigrate.understand.scopes import Scopes
@@ -59,7 +58,7 @@ def listed_by_sessions(context: Context) -> Iterator[CallChange]:
         session = call.func.value
         assignment = _made_by(session, scopes) if isinstance(session, cst.Name) else None
         made = assignment.value if assignment is not None else session
-        plain = isinstance(made, cst.Call) and not made.args and _name(made.func, facts) in _SESSIONS
+        plain = isinstance(made, cst.Call) and not made.args and facts.canonical(made.func) in _SESSIONS
         if call in of_types and plain:
             listed[call] = assignment
     for call, assignment in listed.items():
@@ -82,10 +81,6 @@ _OF_EITHER = re.compile(r"[/:]?(?:device:)?:?[CG]PU:?\d*", re.IGNORECASE)
 
 def _is_listing(call: cst.Call) -> bool:
     return isinstance(call.func, cst.Attribute) and call.func.attr.value == "list_devices" and not call.args
-
-
-def _name(node: cst.BaseExpression, facts: Facts) -> str:
-    return names.canonical(facts.symbols.get(node, ""))
 
 
 def _made_by(session: cst.Name, scopes: Scopes) -> cst.Assign | None:

@@ -10,7 +10,6 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, has_stars, is_none, keywords
 from tfmigrate.plan.names.context import Context
-from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 
 _SEQUENTIAL = "keras.models.Sequential"
@@ -20,7 +19,7 @@ def check(context: Context) -> Iterator[CallChange]:
     """The length becomes the shape of its input, which builds the model on Keras 2 and 3."""
     facts = context.facts
     for call in _added(facts):
-        if names.canonical(facts.symbols.get(call.func, "")) != "keras.layers.Embedding" or has_stars(call):
+        if facts.canonical(call.func) != "keras.layers.Embedding" or has_stars(call):
             continue
         present = keywords(call)
         length = present.get("input_length")
@@ -42,7 +41,7 @@ def _added(facts: Facts) -> Iterator[cst.Call]:
         first = call.args[0].value if call.args else None
         if isinstance(first, cst.Call) and isinstance(call.func, cst.Attribute) and call.func.attr.value == "add":
             yield first
-        elif isinstance(first, cst.List) and names.canonical(facts.symbols.get(call.func, "")) == _SEQUENTIAL:
+        elif isinstance(first, cst.List) and facts.canonical(call.func) == _SEQUENTIAL:
             begins = first.elements[0].value if first.elements else None
             if isinstance(begins, cst.Call):
                 yield begins

@@ -9,7 +9,6 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, has_stars, is_false, keywords
 from tfmigrate.plan.edits import Remark
 from tfmigrate.plan.names.context import Context
-from tfmigrate.understand import names
 
 _GIVEN = ("embeddings_regularizer", "W_regularizer")
 
@@ -18,7 +17,7 @@ def check(context: Context) -> Iterator[CallChange]:
     """A regularizer of strength 0 makes the gradient dense, which is what Keras 2 made of it by adding up the rows."""
     facts, tf = context.facts, context.tf
     for call in facts.module.calls:
-        if names.canonical(facts.symbols.get(call.func, "")) != "keras.layers.Embedding" or has_stars(call):
+        if facts.canonical(call.func) != "keras.layers.Embedding" or has_stars(call):
             continue
         present = keywords(call)
         frozen = "trainable" in present and is_false(present["trainable"].value)

@@ -12,7 +12,6 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import named_arguments
 from tfmigrate.plan.edits import Remove, Replace
 from tfmigrate.plan.names.context import Context
-from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import attribute_of
 from tfmigrate.walk import walk
@@ -148,4 +147,4 @@ class _Fed:
 
 def _called(value: cst.BaseExpression, facts: Facts) -> str:
     """What a call calls, by its full name."""
-    return names.canonical(facts.symbols.get(value.func, "")) if isinstance(value, cst.Call) else ""
+    return facts.canonical(value.func) if isinstance(value, cst.Call) else ""

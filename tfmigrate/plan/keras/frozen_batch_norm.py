@@ -81,7 +81,7 @@ def _files(context: Context) -> Iterator[CallChange]:
     if any(_in_one_process(facts.module, module, context.migration) for module in made):
         return
     for call in facts.module.calls:
-        if names.canonical(facts.symbols.get(call.func, "")) in _LOADERS:
+        if facts.canonical(call.func) in _LOADERS:
             maker = min(module.path for module in made)
             message = f"if the file holds a model of {maker}, its class {name} is needed here: copy its definition"
             yield CallChange(codes.FROZEN_BATCH_NORM, call, f"{message}, or import it", action="warn")
@@ -96,7 +96,7 @@ def _saves(facts: Facts, having: Set[ModelObject]) -> Iterator[cst.Call]:
                 seen.add(use.call)
                 yield use.call
     for call in facts.module.calls:
-        if names.canonical(facts.symbols.get(call.func, "")) == "keras.models.save_model" and call.args:
+        if facts.canonical(call.func) == "keras.models.save_model" and call.args:
             models = all_models(facts.options(call.args[0].value))
             if not models or not having.isdisjoint(models):
                 yield call

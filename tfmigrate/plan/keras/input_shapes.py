@@ -12,7 +12,6 @@ from tfmigrate.plan.change.calls import named_arguments
 from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
-from tfmigrate.understand import names
 
 _HELPER = "obtain_input_shape"
 _FUNCTIONS = frozenset(
@@ -29,7 +28,7 @@ def check(context: Context) -> Iterator[CallChange]:
     message = f"keras.applications has no such public function: {helper}() does the same"
     changes: dict[cst.CSTNode, CallChange] = {}
     for call in facts.module.calls:
-        if names.canonical(facts.symbols.get(call.func, "")) not in _FUNCTIONS:
+        if facts.canonical(call.func) not in _FUNCTIONS:
             continue
         named = named_arguments(call, _PARAMETERS)
         if named is None or len(set(_PARAMETERS[:5]) - set(named)):

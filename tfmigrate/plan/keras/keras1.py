@@ -85,7 +85,7 @@ def _image_ordering(facts: Facts) -> Iterator[CallChange]:
         for side in (node.left, target.comparator)
     }
     for call in facts.module.calls:
-        known = names.canonical(facts.symbols.get(call.func, ""))
+        known = facts.canonical(call.func)
         module = call.func.value if isinstance(call.func, cst.Attribute) else None
         text = text_of(call.args[0].value) if len(call.args) == 1 else None
         if known == "keras.backend.set_image_dim_ordering" and module is not None and text in ("tf", "th"):

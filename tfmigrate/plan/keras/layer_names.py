@@ -12,7 +12,6 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import keywords
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context, Migration
-from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import dotted
 from tfmigrate.understand.reaching import reaching, value_of
@@ -42,7 +41,7 @@ def check(context: Context) -> Iterator[CallChange]:
 
 
 def _is_named_by_keras(call: cst.Call, facts: Facts) -> bool:
-    name = names.canonical(facts.symbols.get(call.func, ""))
+    name = facts.canonical(call.func)
     if name.startswith("keras.layers.") or name in _MODELS:
         return True
     return any(

@@ -10,7 +10,6 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Remove
 from tfmigrate.plan.names.context import Context
-from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import TRAINING, Facts
 from tfmigrate.understand.program import only_statement
 from tfmigrate.understand.values import Literal
@@ -26,7 +25,7 @@ def check(context: Context) -> Iterator[CallChange]:
     for unit in facts.module.places:
         small = only_statement(unit)
         call = small.value if isinstance(small, cst.Expr) else None
-        if not isinstance(call, cst.Call) or names.canonical(facts.symbols.get(call.func, "")) != _SET:
+        if not isinstance(call, cst.Call) or facts.canonical(call.func) != _SET:
             continue
         assert small is not None
         phase = _phase(call, facts)

@@ -10,7 +10,6 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Remove
 from tfmigrate.plan.names.context import Context
-from tfmigrate.understand import names
 
 _DECORATORS = "keras.legacy.interfaces.legacy_"
 
@@ -20,6 +19,6 @@ def check(context: Context) -> Iterator[CallChange]:
     facts = context.facts
     for function in facts.module.all_of(cst.FunctionDef):
         for decorator in function.decorators:
-            if names.canonical(facts.symbols.get(decorator.decorator, "")).startswith(_DECORATORS):
+            if facts.canonical(decorator.decorator).startswith(_DECORATORS):
                 message = "keras.legacy is gone; the decorator translated arguments of Keras 1, and is removed"
                 yield CallChange(codes.LEGACY_DECORATORS, decorator.decorator, message, Remove(decorator))

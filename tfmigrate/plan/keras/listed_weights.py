@@ -82,7 +82,7 @@ class _Layer:
         if attribute_of("self", value.func) in ("add_weight", "add_variable"):
             trainable = keywords(value).get("trainable")
             return trainable is None or not trainable.value.deep_equals(cst.Name("False"))
-        if names.canonical(self._facts.symbols.get(value.func, "")) != "keras.backend.variable":
+        if self._facts.canonical(value.func) != "keras.backend.variable":
             return False
         named = named_arguments(value, ("value", "dtype", "name"))
         if named is None or not {"value"} <= named.keys() <= {"value", "name"}:

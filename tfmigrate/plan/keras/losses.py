@@ -18,7 +18,6 @@ from tfmigrate.plan.edits import Rank, Replace
 from tfmigrate.plan.keras.compiled_functions import Shown, called, compiled, parameters_of
 from tfmigrate.plan.keras.sample_shapes import MEANS, REDUCTIONS, SampleShape, axes_of, is_whole_reduction, name_of
 from tfmigrate.plan.names.context import Context
-from tfmigrate.understand import names
 from tfmigrate.understand.contents import all_models
 from tfmigrate.understand.lifecycle import TRAINING, Facts, Use
 from tfmigrate.understand.program import Module
@@ -248,7 +247,7 @@ def _loaded(facts: Facts, wrapped: Set[FunctionValue]) -> Iterator[tuple[cst.Bas
     """`load_model(..., custom_objects={"dice": dice})` of wrapped losses: training goes on with the same loss."""
     own = {function.node.name.value: function for function in wrapped if isinstance(function.node, cst.FunctionDef)}
     for call in facts.module.calls if own else ():
-        if names.canonical(facts.symbols.get(call.func, "")) != "keras.models.load_model":
+        if facts.canonical(call.func) != "keras.models.load_model":
             continue
         custom_objects = keywords(call).get("custom_objects")
         for element in (

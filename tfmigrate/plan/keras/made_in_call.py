@@ -42,7 +42,7 @@ def check(context: Context) -> Iterator[CallChange]:
             continue
         own = dict(_assigned(call.node))
         for node in _always_made(call.node.body):
-            if names.canonical(facts.symbols.get(node.func, "")) not in _MAKERS or node in changed:
+            if facts.canonical(node.func) not in _MAKERS or node in changed:
                 continue
             message = "call() creates a variable each time it is traced, which TensorFlow 2 does not allow in training"
             code = _made_once(node, own.get(node), call.node, helper.name, context)

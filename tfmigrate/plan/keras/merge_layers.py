@@ -78,7 +78,7 @@ def _is_text_or_pass(unit: cst.CSTNode) -> bool:
 
 
 def _name(node: cst.BaseExpression, context: Context) -> str:
-    return names.canonical(context.facts.symbols.get(node, ""))
+    return context.facts.canonical(node)
 
 
 def _layer(context: Context) -> str:

@@ -12,7 +12,6 @@ from tfmigrate.plan.change.calls import Revision, has_stars, is_none, keywords, 
 from tfmigrate.plan.data.only_output import has_one_output
 from tfmigrate.plan.edits import Argument, Arguments, Edit, Remove, Replace
 from tfmigrate.plan.names.context import Context
-from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.reaching import assigned
@@ -239,7 +238,7 @@ def _placeholder(
     if len(bindings) != 1 or any(not m.binds and m.node not in mentioned for m in variable):
         return None
     value = assigned(bindings[0])
-    name = names.canonical(facts.symbols.get(value.func, "")) if isinstance(value, cst.Call) else ""
+    name = facts.canonical(value.func) if isinstance(value, cst.Call) else ""
     if name.rsplit(".", 1)[-1] != "placeholder" or not name.startswith(("tensorflow.", "keras.backend.")):
         return None
     small = getattr(bindings[0].unit, "body", ())

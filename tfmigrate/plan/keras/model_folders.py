@@ -13,7 +13,6 @@ from tfmigrate.plan.change.calls import passed_as, text_of
 from tfmigrate.plan.change.paths import ending_of
 from tfmigrate.plan.keras.saving import files_of, is_of_keras
 from tfmigrate.plan.names.context import Context
-from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.scopes import Scopes
 
@@ -31,7 +30,7 @@ def check(context: Context) -> Iterator[CallChange]:
             seen.add(use.call)
             yield from _saved(use.call, passed_as("filepath", 0, use.call), "save", context)
     for call in facts.module.calls:
-        known = names.canonical(facts.symbols.get(call.func, ""))
+        known = facts.canonical(call.func)
         if known == "keras.models.save_model":
             yield from _saved(call, passed_as("filepath", 1, call), "save_model", context)
         elif known == "keras.models.load_model":

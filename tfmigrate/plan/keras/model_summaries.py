@@ -11,7 +11,6 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import named_arguments
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
-from tfmigrate.understand import names
 from tfmigrate.written import listed
 
 _PARAMETERS = ("model", "line_length", "positions", "print_fn")
@@ -22,7 +21,7 @@ def check(context: Context) -> Iterator[CallChange]:
     """`print_summary(model, line_length=80)` is `model.summary(line_length=80)`."""
     facts = context.facts
     for call in facts.module.calls:
-        if names.canonical(facts.symbols.get(call.func, "")) != "keras.utils.print_summary":
+        if facts.canonical(call.func) != "keras.utils.print_summary":
             continue
         named = named_arguments(call, _PARAMETERS)
         if named is None or "model" not in named:

@@ -50,8 +50,6 @@ def _is_iterator(value: Value, known: Collection[Facts]) -> bool:
 
 def _is_maker(value: Value, facts: Facts) -> bool:
     return any(
-        isinstance(option, Opaque)
-        and isinstance(option.node, cst.Call)
-        and names.canonical(facts.symbols.get(option.node.func, "")) == _MAKER
+        isinstance(option, Opaque) and isinstance(option.node, cst.Call) and facts.canonical(option.node.func) == _MAKER
         for option in options(value)
     )

@@ -95,7 +95,7 @@ def _is_looked_up(call: cst.Call, facts: Facts) -> bool:
         isinstance(lookup, cst.Call)
         and len(lookup.args) == 2
         and facts.values.get(lookup.func) == unbound("getattr")
-        and names.canonical(facts.symbols.get(lookup.args[0].value, "")) == "keras.optimizers"
+        and facts.canonical(lookup.args[0].value) == "keras.optimizers"
     )
 
 

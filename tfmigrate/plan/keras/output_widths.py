@@ -122,7 +122,7 @@ class _Reader:
         layer = settled(node, self.scopes)
         if not isinstance(layer, cst.Call) or has_stars(layer):
             return False
-        room, _, kind = names.canonical(self.facts.symbols.get(layer.func, "")).rpartition(".")
+        room, _, kind = self.facts.canonical(layer.func).rpartition(".")
         if room != "keras.layers":
             return False
         if kind in _KEEPING:

@@ -13,7 +13,6 @@ from tfmigrate.plan.change.model_outputs import MODEL, outputs_given
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.methods import COMPILE, keras_calls
 from tfmigrate.plan.names.context import Context
-from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import dotted
 from tfmigrate.understand.reaching import settled
@@ -114,7 +113,7 @@ def _is_function(node: cst.BaseExpression, facts: Facts) -> bool:
 def lists_of_one(facts: Facts) -> Iterator[CallChange]:
     """`Model(x, outputs=[y])`: the only output, or input, is written without the list that Keras 3 keeps."""
     for call in facts.module.calls:
-        if names.canonical(facts.symbols.get(call.func, "")) != "keras.models.Model":
+        if facts.canonical(call.func) != "keras.models.Model":
             continue
         named = named_arguments(call, MODEL) or {}
         for name in ("inputs", "outputs", "input", "output"):

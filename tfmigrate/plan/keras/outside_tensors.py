@@ -11,7 +11,6 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.compiled_functions import Shown, called, compiled, parameters_of
 from tfmigrate.plan.names.context import Context
-from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, root_name
 from tfmigrate.understand.reaching import reaching, value_of
@@ -89,7 +88,7 @@ def layers_over_tensors(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
     """
     inputs = {call.func: call.args[0].value for call in facts.module.calls if len(call.args) == 1}
     for call in facts.module.calls:
-        if names.canonical(facts.symbols.get(call.func, "")) != "keras.layers.Lambda" or not call.args:
+        if facts.canonical(call.func) != "keras.layers.Lambda" or not call.args:
             continue
         inner = call.args[0].value
         if not isinstance(inner, cst.Lambda) or len(inner.params.params) != 1:
@@ -122,7 +121,7 @@ def _is_of_layers(node: cst.Name, facts: Facts, scopes: Scopes) -> bool:
     values = [value_of(binding) for binding in reaching(node.value, scope, scopes)] if scope is not None else []
     return bool(values) and all(
         isinstance(call, cst.Call)
-        and (isinstance(call.func, cst.Call) or names.canonical(facts.symbols.get(call.func, "")) == _INPUT)
+        and (isinstance(call.func, cst.Call) or facts.canonical(call.func) == _INPUT)
         and _is_tensor(call, facts)
         for call in values
     )

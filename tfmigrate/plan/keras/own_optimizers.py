@@ -18,7 +18,6 @@ from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.cautions import Shared, shared_optimizers
-from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Use
 from tfmigrate.understand.program import Module, dotted
 
@@ -76,5 +75,5 @@ def _counts(shared: Shared, draft: Draft) -> bool:
     maker = shared.made
     if not isinstance(maker, cst.Call):
         return True
-    name = names.canonical(draft.facts.symbols.get(maker.func, "")).rpartition(".")[2] or dotted(maker.func)
+    name = draft.facts.canonical(maker.func).rpartition(".")[2] or dotted(maker.func)
     return name not in _COUNTLESS or "decay" in keywords(maker)

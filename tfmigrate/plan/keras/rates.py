@@ -11,7 +11,6 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import has_stars
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
-from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import dotted
 from tfmigrate.understand.values import Instance, Made, Method, ModelObject, Opaque, Parallel, options
@@ -70,7 +69,7 @@ def _rates(facts: Facts) -> list[cst.Attribute]:
 def _set_values(facts: Facts, rates: list[cst.Attribute]) -> Iterator[tuple[cst.Call, cst.Attribute]]:
     """Calls of `K.set_value` on a learning rate, with what they set."""
     for call in facts.module.calls:
-        if names.canonical(facts.symbols.get(call.func, "")) != "keras.backend.set_value" or has_stars(call):
+        if facts.canonical(call.func) != "keras.backend.set_value" or has_stars(call):
             continue
         if len(call.args) == 2 and call.args[0].value in rates and isinstance(call.args[0].value, cst.Attribute):
             yield call, call.args[0].value
@@ -109,7 +108,7 @@ def rates_set(facts: Facts) -> Iterator[tuple[cst.CSTNode, str]]:
     """
     for node in facts.module.all_of(cst.Call, cst.AssignTarget, cst.AugAssign):
         if isinstance(node, cst.Call):
-            known = names.canonical(facts.symbols.get(node.func, ""))
+            known = facts.canonical(node.func)
             if known == "keras.backend.set_value" and node.args and _is_rate(node.args[0].value):
                 yield node, "K.set_value()"
             elif isinstance(node.func, cst.Attribute) and node.func.attr.value == "assign":

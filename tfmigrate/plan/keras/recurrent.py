@@ -144,7 +144,7 @@ _NO_LAYERS = frozenset({"keras.layers.Input", "keras.layers.InputLayer"})
 
 def _activations(call: cst.Call, facts: Facts) -> Iterator[cst.BaseExpression]:
     """What a call may be given as an activation. No positional argument of a layer is any other text of that name."""
-    known = names.canonical(facts.symbols.get(call.func, ""))
+    known = facts.canonical(call.func)
     if known in _BY_NAME or (known.startswith("keras.layers.") and known not in _NO_LAYERS):
         for arg in call.args:
             by_name = arg.keyword is not None and (known in _BY_NAME or arg.keyword.value in _ACTIVATIONS)
@@ -170,7 +170,7 @@ def stateful_layers(facts: Facts, migration: Migration) -> Iterator[CallChange]:
         return
     for call in facts.module.calls:
         stateful = keywords(call).get("stateful")
-        known = names.canonical(facts.symbols.get(call.func, ""))
+        known = facts.canonical(call.func)
         if stateful is None or not known.startswith("keras.layers.") or not is_true(stateful.value):
             continue
         models = migration.once(models_by_call).get(call)

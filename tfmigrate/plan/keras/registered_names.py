@@ -12,7 +12,6 @@ from tfmigrate.plan.change.calls import keywords, named_arguments, text_of
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.methods import COMPILE, keras_calls
 from tfmigrate.plan.names.context import Context, Migration
-from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import Scopes
@@ -35,7 +34,7 @@ def _registered_in(facts: Facts) -> Iterator[str]:
                 if _is_registry(node.func.value, facts):
                     yield from (arg.keyword.value for arg in node.args if arg.keyword is not None)
                     yield from _keys(node.args)
-            elif names.canonical(facts.symbols.get(node.func, "")) in _SCOPES:
+            elif facts.canonical(node.func) in _SCOPES:
                 yield from _keys(node.args)
         elif isinstance(node.target, cst.Subscript):
             index = node.target.slice[0].slice if len(node.target.slice) == 1 else None
@@ -44,7 +43,7 @@ def _registered_in(facts: Facts) -> Iterator[str]:
 
 
 def _is_registry(node: cst.BaseExpression, facts: Facts) -> bool:
-    return isinstance(node, cst.Call) and names.canonical(facts.symbols.get(node.func, "")) == _REGISTRY
+    return isinstance(node, cst.Call) and facts.canonical(node.func) == _REGISTRY
 
 
 def _keys(args: Iterable[cst.Arg]) -> Iterator[str]:
@@ -83,7 +82,7 @@ def _places(facts: Facts, scopes: Scopes) -> Iterator[cst.BaseExpression]:
             if name in named:
                 yield from _literals(named[name].value, scopes)
     for call in facts.module.calls:
-        name = names.canonical(facts.symbols.get(call.func, ""))
+        name = facts.canonical(call.func)
         if not name.startswith("keras.layers."):
             continue
         for keyword, arg in keywords(call).items():

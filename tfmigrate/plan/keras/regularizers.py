@@ -12,7 +12,6 @@ from tfmigrate.plan.change.calls import Revision, has_stars, keywords, text_of
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.rules import Default
-from tfmigrate.understand import names
 
 _BOTH = "keras.regularizers.l1_l2"
 _STRENGTHS = ("l1", "l2")
@@ -24,7 +23,7 @@ def check(context: Context) -> Iterator[CallChange]:
     facts, tables, tf = context.facts, context.tables, context.tf
     rows = {row.argument: row for row in tables.defaults if row.of == _BOTH}
     for call in facts.module.calls if rows else ():
-        known = names.canonical(facts.symbols.get(call.func, ""))
+        known = facts.canonical(call.func)
         if known == _BOTH and not has_stars(call):
             positional = sum(arg.keyword is None for arg in call.args)
             missing = [

@@ -384,7 +384,7 @@ def _saves(call: cst.Call) -> bool:
 
 
 def _is_load_model(call: cst.Call, facts: Facts) -> bool:
-    return names.canonical(facts.symbols.get(call.func, "")) == "keras.models.load_model"
+    return facts.canonical(call.func) == "keras.models.load_model"
 
 
 def _writers(facts: Facts) -> Iterator[tuple[cst.BaseExpression, str]]:
@@ -436,7 +436,7 @@ def _in_hdf5(facts: Facts, scopes: Scopes, renamed: Container[str]) -> Iterator[
         if use.method == "save" and use.is_of_model and use.call.args:
             paths.append((keywords(use.call).get("filepath", use.call.args[0]).value, use.models))
     for call in facts.module.calls:
-        if names.canonical(facts.symbols.get(call.func, "")) == "keras.models.save_model" and len(call.args) > 1:
+        if facts.canonical(call.func) == "keras.models.save_model" and len(call.args) > 1:
             models = all_models(facts.options(keywords(call).get("model", call.args[0]).value))
             paths.append((keywords(call).get("filepath", call.args[1]).value, models))
     told = {path for path, _ in paths}

@@ -125,4 +125,4 @@ def _last_name(node: cst.BaseExpression) -> cst.CSTNode:
 
 def symbol_of(node: cst.BaseExpression, facts: Facts) -> str:
     """The qualified name, `tf.compat.v1.Session` and `K.tf.Session` as `tf.Session`."""
-    return names.plain(names.canonical(facts.symbols.get(node, "")))
+    return names.plain(facts.canonical(node))

@@ -13,7 +13,6 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import is_none
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context, Migration
-from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.reaching import named, settled
 from tfmigrate.understand.scopes import Scopes
@@ -232,4 +231,4 @@ def _has_open_sizes(migration: Migration) -> bool:
 
 
 def _is_input(call: cst.Call, facts: Facts) -> bool:
-    return names.canonical(facts.symbols.get(call.func, "")) == "keras.layers.Input"
+    return facts.canonical(call.func) == "keras.layers.Input"

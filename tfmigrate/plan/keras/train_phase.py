@@ -11,7 +11,6 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import named_arguments
 from tfmigrate.plan.edits import Edit, Replace, Signature
 from tfmigrate.plan.names.context import Context
-from tfmigrate.understand import names
 from tfmigrate.understand.program import Module, dotted
 from tfmigrate.walk import walk
 from tfmigrate.written import Code
@@ -26,7 +25,7 @@ def check(context: Context) -> Iterator[CallChange]:
     with_parameter: set[cst.FunctionDef] = set()
     alone = {node.value for node in module.all_of(cst.Assign, cst.Return, cst.Arg)}
     for call in module.calls:
-        if names.canonical(context.facts.symbols.get(call.func, "")) != "keras.backend.in_train_phase":
+        if context.facts.canonical(call.func) != "keras.backend.in_train_phase":
             continue
         arguments = named_arguments(call, _PARAMETERS)
         functions = _functions_round(call, module)

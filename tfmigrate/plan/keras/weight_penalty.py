@@ -12,7 +12,6 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
-from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 
 _HELPER = "add_penalty"
@@ -43,7 +42,7 @@ def penalty_of(call: cst.Call, facts: Facts) -> Penalty | None:
     regularizer, weight = penalty.value.func, penalty.value.args[0].value
     if not isinstance(regularizer, cst.Call) or not isinstance(weight, cst.Attribute):
         return None
-    known = names.canonical(facts.symbols.get(regularizer.func, ""))
+    known = facts.canonical(regularizer.func)
     if not known.startswith("keras.regularizers.") or not weight.value.deep_equals(func.value):
         return None
     return Penalty(func.value, weight, regularizer)

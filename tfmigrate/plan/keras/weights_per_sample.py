@@ -82,7 +82,7 @@ def _gives_places(model: ModelObject, facts: Facts, scopes: Scopes) -> bool:
 
 def _decide(layers: Iterator[cst.BaseExpression], facts: Facts) -> bool:
     for layer in layers:
-        known = names.canonical(facts.symbols.get(layer.func, "")) if isinstance(layer, cst.Call) else ""
+        known = facts.canonical(layer.func) if isinstance(layer, cst.Call) else ""
         kind = known.rpartition(".")[2] if known.startswith("keras.layers.") else ""
         if kind in _RECURRENT and isinstance(layer, cst.Call):
             whole = keywords(layer).get("return_sequences")

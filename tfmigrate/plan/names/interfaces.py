@@ -133,7 +133,7 @@ def renamed_arguments(facts: Facts, tables: Tables) -> Iterator[CallChange]:
 def _known_calls(facts: Facts) -> Iterator[tuple[cst.Call, str]]:
     """Each call of a name of Keras or TensorFlow, and of a method on a model of Keras, with one name for it."""
     for call in facts.module.calls:
-        known = names.canonical(facts.symbols.get(call.func, ""))
+        known = facts.canonical(call.func)
         if known.startswith(("keras.", "tensorflow.")):
             yield call, known
     seen: set[cst.Call] = set()

@@ -27,7 +27,6 @@ from tfmigrate.plan.on_strategy.outside import SYNCHRONOUS, Scoping
 from tfmigrate.plan.on_strategy.strategy_devices import no_devices
 from tfmigrate.plan.strategy.second_strategies import SECOND, MadeStrategy, second_strategies
 from tfmigrate.rules import Rule
-from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.scopes import Scopes
@@ -210,7 +209,7 @@ class _Reader:
             return None
         facts = self._facts.modules[model.site.frame.module]
         named = named_arguments(call, ("filepath", "custom_objects", "compile"))
-        if names.canonical(facts.symbols.get(call.func, "")) != "keras.models.load_model" or named is None:
+        if facts.canonical(call.func) != "keras.models.load_model" or named is None:
             return None
         path = named["filepath"].value if "filepath" in named else None
         if "compile" in named and is_false(named["compile"].value):

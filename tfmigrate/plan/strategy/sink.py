@@ -26,7 +26,6 @@ from tfmigrate.plan.edits import Move
 from tfmigrate.plan.strategy.guards import is_cpu_device
 from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.plan.strategy.scope import loops_round
-from tfmigrate.understand import names
 from tfmigrate.understand.program import Module, Unit, is_docstring, suites_of, units_of
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import final_values, reaching, value_of
@@ -75,7 +74,7 @@ def _chooses_devices(unit: Unit, draft: Draft) -> bool:
         if isinstance(part, cst.AssignTarget) and _is_device_choice(part.target, draft):
             return True
         if isinstance(part, cst.Call):
-            name = names.canonical(draft.facts.symbols.get(part.func, ""))
+            name = draft.facts.canonical(part.func)
             if name.endswith(".set_session") or (name.startswith("tensorflow.config.") and ".set_" in name):
                 return True
     return False
