@@ -37,7 +37,7 @@ def check(context: Context) -> Iterator[CallChange]:
     if not context.migration.once(_freezes):
         return
     facts, settings = context.facts, context.settings
-    made = _made(facts, settings)
+    made = context.migration.once(_made).get(facts.module, [])
     helper = Helper.of(context.draft, _HELPER, "frozen_by_batch")
     changes = [
         CallChange(
@@ -54,21 +54,22 @@ def check(context: Context) -> Iterator[CallChange]:
     yield from _files(context)
 
 
-def _made(facts: Facts, settings: Settings) -> list[cst.Call]:
-    """The calls that make such layers."""
-    named = {call: facts.symbols.get(call.func, "") for call in facts.module.calls}
-    return [
-        call for call, known in named.items() if names.canonical(known) == _LAYER and _had_old_meaning(known, settings)
-    ]
+def _made(migration: Migration) -> dict[Module, list[cst.Call]]:
+    """The calls that make such layers, by their modules."""
+    made: dict[Module, list[cst.Call]] = {}
+    for module, draft in migration.drafts.items():
+        for call in module.calls:
+            known = draft.facts.symbols.get(call.func, "")
+            if names.canonical(known) == _LAYER and _had_old_meaning(known, draft.settings):
+                made.setdefault(module, []).append(call)
+    return made
 
 
 def _files(context: Context) -> Iterator[CallChange]:
     """A file that holds a whole model names the class, which whatever loads it must know."""
-    facts, settings = context.facts, context.settings
-    made = {module: calls for module, known in context.modules.items() if (calls := _made(known, settings))}
+    facts, drafts, made = context.facts, context.migration.drafts, context.migration.once(_made)
     if not made:
         return
-    drafts = context.migration.drafts
     name = min(Helper.of(drafts[module], _HELPER, "frozen_by_batch").name for module in made)
     models = context.migration.once(models_by_call)
     having = frozenset[ModelObject]().union(*(models.get(call, ()) for calls in made.values() for call in calls))
