@@ -36,9 +36,13 @@ model.compile(loss="mse", optimizer="sgd")
             "import math\nmodel.predict(feed, steps=2 * n / b + 1)\n",
             "import math\nmodel.predict(feed, steps=math.ceil(2 * n / b + 1))\n",
         ),
-        ("model.predict(feed, steps=max(1, n / b))\n", "model.predict(feed, steps=int(-(-(max(1, n / b)) // 1)))\n"),
+        ("model.predict(feed, steps=max(1, n / b))\n", "model.predict(feed, steps=int(-(-max(1, n / b) // 1)))\n"),
         ("model.predict(feed, steps=0.5 * n)\n", "model.predict(feed, steps=int(-(-(0.5 * n) // 1)))\n"),
         ("model.predict(feed, steps=float(n) // b)\n", "model.predict(feed, steps=int(float(n) // b))\n"),
+        (
+            "each = n / b\nsteps = each\nmodel.predict(feed, steps=steps)\n",
+            "model.predict(feed, steps=int(-(-steps // 1)))\n",
+        ),
         (
             "import numpy as np\nmodel.predict(feed, steps=np.ceil(n / b) // k)\n",
             "import numpy as np\nmodel.predict(feed, steps=int(np.ceil(n / b) // k))\n",

@@ -44,7 +44,7 @@ def batches_made(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[Batc
             for maker in _with_helpers(_makers(data.values), modules):
                 models.setdefault(maker, set()).update(use.models)
     for function in [node for node in facts.module.all_of(cst.FunctionDef) if node in models]:
-        for node, yielded in _given(function.body):
+        for node, yielded in _yielded_or_returned(function.body):
             yield Batch(node, frozenset(models[function]), yielded, function in predicted)
 
 
@@ -87,7 +87,7 @@ def _with_helpers(makers: Iterable[cst.FunctionDef], modules: Mapping[Module, Fa
         facts = next((known for module, known in modules.items() if maker in module.places), None)
         if facts is None:
             continue
-        for node, yielded in _given(maker.body):
+        for node, yielded in _yielded_or_returned(maker.body):
             for call in _calls(node, maker) if not yielded else ():
                 pending += [function for function in _called(call, facts) if not contains_yield(function)]
 
@@ -122,7 +122,7 @@ def _called(call: cst.Call, facts: Facts) -> Iterator[cst.FunctionDef]:
             yield function.node
 
 
-def _given(node: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, bool]]:
+def _yielded_or_returned(node: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, bool]]:
     """What a function yields (True) or returns, without those inside it."""
     for part in children(node):
         if isinstance(part, cst.FunctionDef | cst.ClassDef | cst.Lambda):
@@ -131,4 +131,4 @@ def _given(node: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, bool]]:
             yield part.value, True
         elif isinstance(part, cst.Return) and part.value is not None:
             yield part.value, False
-        yield from _given(part)
+        yield from _yielded_or_returned(part)

@@ -12,8 +12,8 @@ from tfmigrate.plan.change.calls import keywords
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import dotted, imports_of
-from tfmigrate.understand.reaching import bound_once
+from tfmigrate.understand.program import dotted, names_imported
+from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import Literal
 
@@ -45,8 +45,7 @@ def check_last(context: Context, others: Sequence[CallChange]) -> Iterator[CallC
             if node in seen:
                 continue
             seen.add(node)
-            count = _made(node, scopes)
-            kind = _kind(count, facts) if count is not None else None
+            kind = _kind(settled(node, scopes), facts)
             if kind == "fraction":
                 edit = _rounded_up(node, facts, scopes)
                 yield CallChange(codes.FRACTIONAL_STEPS, node, f"{_FLOAT}: it is rounded up, as Keras 2 counted", edit)
@@ -81,14 +80,9 @@ def _kind(node: cst.BaseExpression, facts: Facts) -> str | None:
     return None
 
 
-def _made(node: cst.BaseExpression, scopes: Scopes) -> cst.BaseExpression | None:
-    """An expression, or for a variable that is bound to one and nothing else, that one."""
-    return bound_once(node, scopes) if isinstance(node, cst.Name) else node
-
-
 def _rounded_up(node: cst.BaseExpression, facts: Facts, scopes: Scopes) -> Replace:
     """With `math` or NumPy if the module imports it, else as the floor of the negative quotient."""
-    bound = {full: name for name, full in _modules(facts)}
+    bound = {full: name for name, full in names_imported(facts.module)}
     if "math" in bound:
         return Replace(node, (f"{bound['math']}.ceil(", node, ")"))
     if "numpy" in bound:
@@ -101,7 +95,8 @@ def _rounded_up(node: cst.BaseExpression, facts: Facts, scopes: Scopes) -> Repla
         quotient = ("-(-", node.left, " // ", node.right, ")")
         whole = _is_whole(node.left, facts) and _is_whole(node.right, facts)
         return Replace(node, quotient if whole else ("int(", *quotient, ")"))
-    return Replace(node, ("int(-(-(", node, ") // 1))"))
+    operand = (node,) if isinstance(node, cst.Name | cst.Attribute | cst.Call | cst.Subscript) else ("(", node, ")")
+    return Replace(node, ("int(-(-", *operand, " // 1))"))
 
 
 def _is_whole(node: cst.BaseExpression, facts: Facts) -> bool:
@@ -112,13 +107,3 @@ def _is_whole(node: cst.BaseExpression, facts: Facts) -> bool:
     return isinstance(node, cst.Integer) or (
         bool(known) and all(isinstance(option, Literal) and isinstance(option.value, int) for option in known)
     )
-
-
-def _modules(facts: Facts) -> Iterator[tuple[str, str]]:
-    """What the imports at a module's top bind: each name, and the module that it is."""
-    for statement in facts.module.tree.body:
-        if isinstance(statement, cst.SimpleStatementLine):
-            for small in statement.body:
-                if isinstance(small, cst.Import):
-                    for _, name, full in imports_of(small):
-                        yield name, full

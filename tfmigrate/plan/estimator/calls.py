@@ -58,9 +58,9 @@ def plan_call(
         if (few or _wants_step(migration, use)) and _target_or_first(use):
             lines, result = _metrics(migration, use, receiver, text, built, few=few)
             named = None if result is None else Written.of(result)
-            _first(migration, use, lines, named, inputs, receiver)
+            _put_before(migration, use, lines, named, inputs, receiver)
         else:
-            arguments = (_given(text), Argument("True", "return_dict"))
+            arguments = (_sole_argument(text), Argument("True", "return_dict"))
             migration.edits.append((module, Arguments(use.call, arguments)))
             if _wants_step(migration, use):
                 key, step = _step(migration, use, receiver)
@@ -159,11 +159,11 @@ def _train(migration: Migration, use: Use, inputs: Inputs, trainings: list[Use])
     text = _taken(data, named.get("steps", named.get("max_steps")))
     few = inputs.may_be_empty(use, "train")
     if _is_statement(use) and not few:
-        migration.edits.append((module, Arguments(use.call, (_given(text),), method="fit")))
+        migration.edits.append((module, Arguments(use.call, (_sole_argument(text),), method="fit")))
         _in_scope(migration, use, inputs, receiver)
     else:
         result = None if _is_statement(use) else receiver
-        _first(migration, use, [_fit(migration, use, receiver, text, few=few)], result, inputs, receiver)
+        _put_before(migration, use, [_fit(migration, use, receiver, text, few=few)], result, inputs, receiver)
     migration.say(codes.ESTIMATOR_CALLS, module, use.call, "train() becomes fit() with the same number of steps")
     return named["input_fn"].value, use
 
@@ -207,7 +207,7 @@ def _train_and_evaluate(
     fit = _fit(migration, use, receiver, text, few=inputs.may_be_empty(use, "train"))
     lines, name = _metrics(migration, use, receiver, test, built, few=inputs.may_be_empty(use, role), bind=False)
     result = None if name is None else Written.of(f"({name}, [])")
-    _first(migration, use, [fit, *lines], result, inputs, receiver)
+    _put_before(migration, use, [fit, *lines], result, inputs, receiver)
     migration.say(
         codes.ESTIMATOR_CALLS,
         module,
@@ -217,7 +217,7 @@ def _train_and_evaluate(
     return trained["input_fn"].value, use
 
 
-def _first(
+def _put_before(
     migration: Migration, use: Use, lines: list[Written], result: Written | None, inputs: Inputs, receiver: Written
 ) -> None:
     """Plan lines that come before a statement, with `result` in the place of the call; None: the statement goes."""
@@ -334,7 +334,7 @@ def _taken(data: Written, steps: cst.Arg | None) -> Written:
     return data if steps is None or is_none(steps.value) else Written.of(data, ".take(", steps.value, ")")
 
 
-def _given(value: Written) -> Argument:
+def _sole_argument(value: Written) -> Argument:
     """An argument that takes the place of others."""
     return with_code(Argument("None"), value.code)
 

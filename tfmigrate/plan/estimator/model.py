@@ -109,7 +109,7 @@ class _Model:
         lines.append(Written.of(f"{model}.compile(\n{self._indent}", arguments, ",\n)"))
         lines.append(Written.of(f"return {model}"))
         units = [unit for unit in units_of(self._function.body) if not is_docstring(only_statement(unit))]
-        last = self._last(units[-1])
+        last = self._last_line(units[-1])
         self._reading.edit(Insert(units[0], inputs))
         self._reading.edit(Insert(last, Written.joined(lines, "\n").code, (last,)))
 
@@ -160,10 +160,10 @@ class _Model:
         inside = Written.joined(settings, f",\n{self._indent}")
         return Written.of(f"{name} = ", rate.keras, f"(\n{self._indent}", inside, ",\n)")
 
-    def _last(self, unit: Unit) -> Unit:
+    def _last_line(self, unit: Unit) -> Unit:
         """A unit, or the last line of its block where that alone stays."""
         suite = self._reading.unwrapped.get(unit)
-        return self._last(units_of(suite)[-1]) if suite is not None else unit
+        return self._last_line(units_of(suite)[-1]) if suite is not None else unit
 
     # ---- inputs and output ----
 

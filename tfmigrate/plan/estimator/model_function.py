@@ -138,7 +138,9 @@ class ModelFunction(Reader):
             return modes
         arms: list[tuple[cst.BaseSuite, frozenset[str]]] = []
         left = self._modal(unit, test, modes, arms)
-        staying = [suite for suite, own in arms if TRAIN in own and not all(self._goes(u) for u in units_of(suite))]
+        staying = [
+            suite for suite, own in arms if TRAIN in own and not all(self._nothing_stays(u) for u in units_of(suite))
+        ]
         self._unwrap(unit, staying[0] if staying else None)
         return left
 
@@ -175,14 +177,14 @@ class ModelFunction(Reader):
             if isinstance(thing, Loss | Rate | Optimizer | Metric) and other != thing:
                 raise self.refuse(codes.NO_KERAS_LAYER, unit, f"{name} depends on this condition")
 
-    def _goes(self, unit: cst.CSTNode) -> bool:
+    def _nothing_stays(self, unit: cst.CSTNode) -> bool:
         """Whether nothing of a unit stays."""
         if isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite):
             return all(small in self.removed or isinstance(small, cst.Pass) for small in unit.body)
         if unit not in self.unwrapped:
             return False
         suite = self.unwrapped[unit]
-        return suite is None or all(self._goes(inner) for inner in units_of(suite))
+        return suite is None or all(self._nothing_stays(inner) for inner in units_of(suite))
 
     def _with(self, unit: cst.With, modes: frozenset[str]) -> frozenset[str]:
         for item in unit.items:
@@ -201,7 +203,7 @@ class ModelFunction(Reader):
             if item.asname is not None:
                 raise self.refuse(codes.NO_KERAS_LAYER, unit, "this scope is bound to a name")
         left = self.block(unit.body, modes)
-        gone = all(self._goes(inner) for inner in units_of(unit.body))
+        gone = all(self._nothing_stays(inner) for inner in units_of(unit.body))
         self._unwrap(unit, None if gone else unit.body)
         return left
 

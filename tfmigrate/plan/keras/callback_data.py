@@ -49,9 +49,9 @@ def _read(
     """The first place where a class reads what fit() no longer sets, for each of it."""
     family = list(family)
     methods = [method for method in cls.methods() if method.module is context.facts.module]
-    reads = [node for method in methods for node in _own(method, _DATA)]
+    reads = [node for method in methods for node in _reads_of(method, _DATA)]
     if reads and not _is_given(_DATA, family, everywhere):
-        for node in _first(reads, context.facts):
+        for node in _first_of(reads, context.facts):
             message = (
                 f"fit() no longer sets `{_DATA}` of a callback: AttributeError on Keras 3, None on Keras 2. "
                 "Pass the data to its __init__ and keep it there"
@@ -61,7 +61,7 @@ def _read(
     if not asked or _is_given(_PARAMS, family, everywhere):
         return
     for key, instead in _GONE.items():
-        for node in _first([node for name, node in asked if name == key], context.facts):
+        for node in _first_of([node for name, node in asked if name == key], context.facts):
             failure = "KeyError" if isinstance(node, cst.Subscript) else "the default instead"
             message = (
                 f"`{_PARAMS}` of a callback has no {key!r} on Keras 2 and 3 ({failure}), only 'verbose', 'epochs' and "
@@ -70,7 +70,7 @@ def _read(
             yield CallChange(codes.CALLBACK_ATTRIBUTES, node, message, action="warn")
 
 
-def _first(nodes: list[cst.CSTNode], facts: Facts) -> list[cst.CSTNode]:
+def _first_of(nodes: list[cst.CSTNode], facts: Facts) -> list[cst.CSTNode]:
     return [min(nodes, key=facts.module.position)] if nodes else []
 
 
@@ -79,12 +79,12 @@ def _is_given(name: str, family: Iterable[ClassValue], everywhere: Iterable[Fact
     family = set(family)
     if any(name in cls.members or f"set_{name}" in cls.members for cls in family):
         return True
-    if any(_sets(method, name) for cls in family for method in cls.members.values()):
+    if any(_sets_attribute(method, name) for cls in family for method in cls.members.values()):
         return True
     return any(_may_be_one_of(holder, family, facts) for facts in everywhere for holder in _holders(name, facts))
 
 
-def _sets(method: object, name: str) -> bool:
+def _sets_attribute(method: object, name: str) -> bool:
     """Whether a method sets an attribute of its object, or any one by name."""
     if not isinstance(method, FunctionValue):
         return False
@@ -111,7 +111,7 @@ def _may_be_one_of(holder: cst.BaseExpression, family: set[ClassValue], facts: F
     return not known or len(others) < len(known)
 
 
-def _own(method: FunctionValue, name: str) -> Iterator[cst.CSTNode]:
+def _reads_of(method: FunctionValue, name: str) -> Iterator[cst.CSTNode]:
     """Where a method reads an attribute of its object."""
     own = receiver_of(method.node)
     return (

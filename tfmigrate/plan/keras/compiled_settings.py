@@ -91,14 +91,14 @@ class _Reader:
 
     def setting(self, uses: list[Use], read: cst.Attribute) -> CallChange:
         """A compile()'s setting that is read off the model: what the compile() before it was given."""
-        written = {self._given(use, read) for use in uses}
+        written = {self._given_before(use, read) for use in uses}
         why, value = _WHY[read.attr.value], next(iter(written), None)
         if len(written) != 1 or value is None:
             return CallChange(codes.COMPILED_SETTINGS, read, f"{why}: {_BY_HAND}", action="warn")
         message = f"{why}: what compile() was given before is written out"
         return CallChange(codes.COMPILED_SETTINGS, read, message, Replace(read, value.code))
 
-    def _given(self, reading: Use, read: cst.Attribute) -> Written | None:
+    def _given_before(self, reading: Use, read: cst.Attribute) -> Written | None:
         """What the model of an attribute was compiled with, as it is written where it is read; None where that is
         unknown, or differs from run to run."""
         models = self._facts.options(read.value)

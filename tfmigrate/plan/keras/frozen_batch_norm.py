@@ -37,7 +37,7 @@ def check(context: Context) -> Iterator[CallChange]:
     if not context.migration.once(_freezes):
         return
     facts, settings = context.facts, context.settings
-    made = context.migration.once(_made).get(facts.module, [])
+    made = context.migration.once(_old_layers).get(facts.module, [])
     helper = Helper.of(context.draft, _HELPER, "frozen_by_batch")
     changes = [
         CallChange(
@@ -54,7 +54,7 @@ def check(context: Context) -> Iterator[CallChange]:
     yield from _files(context)
 
 
-def _made(migration: Migration) -> dict[Module, list[cst.Call]]:
+def _old_layers(migration: Migration) -> dict[Module, list[cst.Call]]:
     """The calls that make such layers, by their modules."""
     made: dict[Module, list[cst.Call]] = {}
     for module, draft in migration.drafts.items():
@@ -67,7 +67,7 @@ def _made(migration: Migration) -> dict[Module, list[cst.Call]]:
 
 def _files(context: Context) -> Iterator[CallChange]:
     """A file that holds a whole model names the class, which whatever loads it must know."""
-    facts, drafts, made = context.facts, context.migration.drafts, context.migration.once(_made)
+    facts, drafts, made = context.facts, context.migration.drafts, context.migration.once(_old_layers)
     if not made:
         return
     name = min(Helper.of(drafts[module], _HELPER, "frozen_by_batch").name for module in made)

@@ -134,7 +134,7 @@ class _Slashes:
             return node.func.value != "str" or all(self.are_not_in(arg.value, seen) for arg in node.args)
         known = [value for facts in self._modules for value in facts.options(node)]
         if known and all(isinstance(value, Literal) and "/" not in str(value.value) for value in known):
-            return not isinstance(node, cst.Name) or not any(self.may_be_in(given) for given in self._given(node))
+            return not isinstance(node, cst.Name) or not any(self.may_be_in(given) for given in self._passed_for(node))
         if not isinstance(node, cst.Name) or node in seen:
             return False
         bindings = [
@@ -151,7 +151,7 @@ class _Slashes:
             calls = self._calls.get(binding.unit.name.value, ())
             if not calls or any(arg.star for call in calls for arg in call.args):
                 return False
-            return all(self.are_not_in(value, seen) for value in self._given(node))
+            return all(self.are_not_in(value, seen) for value in self._passed_for(node))
         for part in walk(binding.unit):
             if isinstance(part, cst.For | cst.CompFor) and part.target is binding.node:
                 return isinstance(part.iter, cst.Call) and dotted(part.iter.func) == "range"
@@ -162,7 +162,7 @@ class _Slashes:
         """Whether a parameter may be given None, which has no replace()."""
         if not isinstance(node, cst.Name) or node in seen:
             return False
-        return node.value == "None" or any(self.may_be_none(value, seen | {node}) for value in self._given(node))
+        return node.value == "None" or any(self.may_be_none(value, seen | {node}) for value in self._passed_for(node))
 
     def _look(self, node: cst.CSTNode) -> bool:
         if isinstance(node, cst.SimpleString | cst.FormattedStringText):
@@ -179,11 +179,11 @@ class _Slashes:
             return any(self.may_be_in(element.value) for element in node.elements)
         if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value == "format":
             return self.may_be_in(node.func.value) or any(self.may_be_in(arg.value) for arg in node.args)
-        if isinstance(node, cst.Name) and any(self.may_be_in(value) for value in self._given(node)):
+        if isinstance(node, cst.Name) and any(self.may_be_in(value) for value in self._passed_for(node)):
             return True
         return any(self._holds(value, node) for facts in self._modules for value in facts.options(node))
 
-    def _given(self, node: cst.Name) -> Iterator[cst.BaseExpression]:
+    def _passed_for(self, node: cst.Name) -> Iterator[cst.BaseExpression]:
         """What any call passes for a parameter: not every call need have been followed."""
         function = self._functions.get(node)
         if function is None:

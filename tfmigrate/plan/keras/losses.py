@@ -63,11 +63,13 @@ def batch_losses(
         elif shown.is_metric and by_hand and not any(_in_batches(use) and use.models & shown.models for use in uses):
             continue  # Each replica computes it on the whole batch.
         elif len(mixing) < len(shown.values):
-            yield _told(shown, mixing[0], "`tfmigrate explain TFM403` shows how to give it the whole batch")
+            yield _warning(shown, mixing[0], "`tfmigrate explain TFM403` shows how to give it the whole batch")
         elif by_hand and shown.is_metric:
-            yield _told(shown, mixing[0], "train_on_batch() alone gives each of them the whole batch")
+            yield _warning(shown, mixing[0], "train_on_batch() alone gives each of them the whole batch")
         elif by_hand:
-            yield _told(shown, mixing[0], "train_on_batch() of Keras 3 gives each replica the whole batch: use fit()")
+            yield _warning(
+                shown, mixing[0], "train_on_batch() of Keras 3 gives each replica the whole batch: use fit()"
+            )
         else:
             whole[shown.node] = mixing[0]
             metrics.update((shown.node,) if shown.is_metric else ())
@@ -228,7 +230,7 @@ _PREDICT = {"predict", "predict_generator", "predict_on_batch"}
 _HARMLESS = {"compile", "load_weights", "summary"}
 
 
-def _told(shown: Shown, function: FunctionValue, by_hand: str) -> CallChange:
+def _warning(shown: Shown, function: FunctionValue, by_hand: str) -> CallChange:
     return CallChange(
         codes.BATCH_LOSS,
         shown.call,

@@ -138,7 +138,7 @@ def _watchers(facts: Facts) -> Iterator[_Watcher]:
         name = facts.symbols.get(call.func, "")
         values = facts.options(call.func)
         if names.canonical(name) in WATCHERS:
-            yield from _made(call, name)
+            yield from _watchers_made(call, name)
         elif len(values) == 1:
             (cls,) = values
             if isinstance(cls, ClassValue):
@@ -150,7 +150,7 @@ def _watchers(facts: Facts) -> Iterator[_Watcher]:
         if handed is not None and base is not None:
             inner[handed] = base
     for handed, base in inner.items():
-        yield from _made(handed, base)
+        yield from _watchers_made(handed, base)
 
 
 def _base(cls: ClassValue) -> str | None:
@@ -159,7 +159,7 @@ def _base(cls: ClassValue) -> str | None:
     return bases[0] if len(bases) == 1 else None
 
 
-def _made(call: cst.Call, name: str) -> Iterator[_Watcher]:
+def _watchers_made(call: cst.Call, name: str) -> Iterator[_Watcher]:
     named = named_arguments(call, WATCHERS[names.canonical(name)])
     hidden = named is None
     named = keywords(call) if named is None else named
@@ -176,7 +176,7 @@ def _made_of_own(call: cst.Call, cls: ClassValue) -> Iterator[_Watcher]:
     if heir is None or base is None:
         return
     if not isinstance(initialiser, FunctionValue):
-        yield from _made(call, base)
+        yield from _watchers_made(call, base)
         return
     present = keywords(call)
     if hands_on_rest(cls) and "monitor" in present and not {"monitor", "mode"} & _declared(initialiser):

@@ -41,15 +41,15 @@ def outside_tensors(
                 continue
             read = _reads(function, known, scopes_of(function.module))
             if read is not None:
-                yield _told(shown, f"{called(function)} reads `{read}`, a tensor of the model")
+                yield _warning(shown, f"{called(function)} reads `{read}`, a tensor of the model")
                 break
         else:
-            given = next(_given(facts.options(shown.node)), None)
+            given = next(_partials(facts.options(shown.node)), None)
             if given is not None:
-                yield _told(shown, f"{called(given[0])} is given a tensor of the model as `{given[1]}`")
+                yield _warning(shown, f"{called(given[0])} is given a tensor of the model as `{given[1]}`")
 
 
-def _told(shown: Shown, what: str) -> CallChange:
+def _warning(shown: Shown, what: str) -> CallChange:
     message = (
         f"{what}, which a graph of TensorFlow 1 allowed: TensorFlow 2 fails at the first step; compute it in a layer "
         "that calls add_loss(), or make the tensor an output of the model"
@@ -57,11 +57,11 @@ def _told(shown: Shown, what: str) -> CallChange:
     return CallChange(codes.OUTSIDE_TENSORS, shown.node, message, action="warn")
 
 
-def _given(values: Iterable[Value]) -> Iterator[tuple[FunctionValue, str]]:
+def _partials(values: Iterable[Value]) -> Iterator[tuple[FunctionValue, str]]:
     """`partial(penalty, samples=mixed)`: a loss's function and the parameter that a tensor was bound to."""
     for value in ordered(tuple(values)):
         if isinstance(value, Items | Known):
-            yield from _given(part for inner in value.values for part in options(inner))
+            yield from _partials(part for inner in value.values for part in options(inner))
         elif isinstance(value, Partial):
             functions = _functions(frozenset(_bare(value)))
             for number, (keyword, argument) in enumerate(value.arguments):
@@ -69,7 +69,7 @@ def _given(values: Iterable[Value]) -> Iterator[tuple[FunctionValue, str]]:
                     parameters = parameters_of(function)
                     name = keyword or (parameters[number] if number < len(parameters) else "*")
                     yield function, name
-            yield from _given(options(value.callee))
+            yield from _partials(options(value.callee))
 
 
 def _bare(value: Value) -> Iterator[Value]:

@@ -66,7 +66,9 @@ def _dropped_sessions(facts: Facts, scopes: Scopes, modules: Iterable[Module]) -
         mentions = scopes.of_variable(target.value, scope)
         reads = [mention for mention in mentions if mention.node is not target]
         returns = tuple(
-            statement for statement in map(only_statement, (read.unit for read in reads)) if _gives(statement, reads)
+            statement
+            for statement in map(only_statement, (read.unit for read in reads))
+            if _returns_one(statement, reads)
         )
         if len(returns) != len(reads) or any(read.binds or read.scope is not scope for read in reads):
             continue
@@ -98,7 +100,7 @@ def _may_import(title: str, module: Module) -> bool:
     return False
 
 
-def _gives(small: cst.CSTNode | None, reads: Sequence[Occurrence]) -> TypeGuard[cst.Return]:
+def _returns_one(small: cst.CSTNode | None, reads: Sequence[Occurrence]) -> TypeGuard[cst.Return]:
     """Whether a statement returns what one of the reads names, and nothing else."""
     return isinstance(small, cst.Return) and any(small.value is read.node for read in reads)
 

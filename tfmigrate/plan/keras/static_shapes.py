@@ -133,10 +133,10 @@ class _Comparer:
             right, operator = target.comparator, target.operator
             shapes = [self._shape_of(left), self._shape_of(right)]
             if any(shape is not None and self._is_tensor(shape.owner) for shape in shapes):
-                yield from self._told(comparison, [left, right], shapes, operator)
+                yield from self._warning(comparison, [left, right], shapes, operator)
             left = right
 
-    def _told(
+    def _warning(
         self,
         node: cst.Comparison,
         sides: list[cst.BaseExpression],

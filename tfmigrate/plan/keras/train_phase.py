@@ -33,10 +33,10 @@ def check(context: Context) -> Iterator[CallChange]:
             continue
         function = functions[0]
         asked = arguments.get(_TRAINING)
-        if asked is not None and not (dotted(asked.value) == _TRAINING and _takes(function)):
+        if asked is not None and not (dotted(asked.value) == _TRAINING and _takes_training(function)):
             continue  # As `kwargs.get("training")`, which Keras 3 does not give: left to TFM501.
         more: tuple[Edit, ...] = ()
-        if not _takes(function):
+        if not _takes_training(function):
             if not _is_call_of_a_layer(function, module) or _TRAINING in module.code(function):
                 continue
             if function not in with_parameter:
@@ -51,7 +51,7 @@ def check(context: Context) -> Iterator[CallChange]:
         yield CallChange(codes.TRAIN_PHASE, call, message, Replace(call, code), more=more)
 
 
-def _takes(function: cst.FunctionDef) -> bool:
+def _takes_training(function: cst.FunctionDef) -> bool:
     params = function.params
     return any(param.name.value == _TRAINING for param in (*params.params, *params.kwonly_params))
 

@@ -104,7 +104,7 @@ class Target:
 
     def _asked(self, place: str) -> tuple[str, ...]:
         """The versions of a name's package to ask: one, or the two that the target lies between."""
-        return _round(self.names.versions(place), self.version)
+        return _nearest_versions(self.names.versions(place), self.version)
 
 
 def brings_keras_3(version: str | None) -> bool:
@@ -130,7 +130,7 @@ def _minor(version: str) -> tuple[int, ...]:
 
 
 @cache
-def _round(measured: Sequence[str], version: str | None) -> tuple[str, ...]:
+def _nearest_versions(measured: Sequence[str], version: str | None) -> tuple[str, ...]:
     """The measured version that the target is, or those next to it on both sides."""
     if version is None or brings_keras_3(version):
         return tuple(measured[-1:])

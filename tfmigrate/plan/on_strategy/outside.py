@@ -159,7 +159,7 @@ class _Finder:
         if self._is_replaced(use):
             return
         if self._scoping.outside(use.site, strategies):
-            metrics = any(site == use.site for site in self._made(use, "metric"))
+            metrics = any(site == use.site for site in self._made_at(use, "metric"))
             if metrics or not (_needs_no_slots(use) or self._brings_its_optimizer(use)):
                 message = (
                     "compile() is called outside the scope of its model: Keras 3 then mixes two strategies, and fails"
@@ -172,7 +172,7 @@ class _Finder:
 
     def _parts_outside(self, use: Use, strategies: Strategies) -> Iterator[Outside]:
         for kind, who in (("optimizer", "the model it trains: Keras 3"), ("metric", "the model it measures: Keras 2")):
-            for site in self._made(use, kind):
+            for site in self._made_at(use, kind):
                 slots = kind == "metric" or not _needs_no_slots(use)
                 if site != use.site and slots and self._scoping.outside(site, strategies):
                     message = f"this {kind} is made outside the scope of {who} fails"
@@ -194,7 +194,7 @@ class _Finder:
         again = next((other for other in later if other.method == "compile" or other.method in _OPTIMIZES), None)
         return again is not None and again.method == "compile" and again.models == use.models
 
-    def _made(self, use: Use, kind: str) -> list[Site]:
+    def _made_at(self, use: Use, kind: str) -> list[Site]:
         """Where the optimizer, or the metric objects, of a compile() were made."""
         return sorted(
             (

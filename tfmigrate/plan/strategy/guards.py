@@ -232,7 +232,7 @@ class Blocks:
             self.edits.append(Unwrap(unit, suite))
             self._left_of[unit] = suite
             self.transparent.add(unit)
-        elif self._tell_apart(suite, unit.handlers[0]):
+        elif self._differ_in_words(suite, unit.handlers[0]):
             replicas = f"{self._strategies[unit]}.num_replicas_in_sync"
             if self._says_nothing(suite):
                 self.edits.append(Branch(unit, (f"{replicas} == 1",), handler, self._unless_empty(suite)))
@@ -242,7 +242,7 @@ class Blocks:
     def _unless_empty(self, suite: cst.BaseSuite) -> cst.BaseSuite | None:
         return None if self._empty(suite) else suite
 
-    def _tell_apart(self, suite: cst.BaseSuite, handler: cst.ExceptHandler) -> bool:
+    def _differ_in_words(self, suite: cst.BaseSuite, handler: cst.ExceptHandler) -> bool:
         """Whether what remains of two blocks only says different things, and assigns the same, which cannot fail."""
         name = handler.name.name if handler.name is not None else None
         if isinstance(name, cst.Name) and any(

@@ -88,7 +88,7 @@ class Cover:
         if unit in self._transparent:
             return True
         if isinstance(unit, cst.If):
-            arms = [suite for suite in suites_of(unit) if self._holds(suite)]
+            arms = [suite for suite in suites_of(unit) if self._holds_needed(suite)]
             return len(arms) > 1
         if isinstance(unit, cst.For | cst.While):
             lines = [inner for inner in self._module.inside(unit) if not list(suites_of(inner))]
@@ -102,7 +102,7 @@ class Cover:
         inside = (inner for inner in self._module.inside(unit) if not isinstance(inner, cst.If))
         return self._bridgeable([inner for inner in inside if inner not in self._needed])
 
-    def _holds(self, suite: cst.BaseSuite) -> bool:
+    def _holds_needed(self, suite: cst.BaseSuite) -> bool:
         return any(unit in self._needed or self._concerned(unit) for unit in units_of(suite))
 
     def _bridgeable(self, gap: Sequence[Unit]) -> bool:

@@ -323,7 +323,7 @@ class _Proof:
             mention.binds
             or mention.unit in inside
             or self._only_reads(mention.unit)
-            or (self._round(mention) is self._scope and self._module.order[mention.unit] > last)
+            or (self._scope_round(mention) is self._scope and self._module.order[mention.unit] > last)
             for mention in mentions
         )
 
@@ -372,11 +372,11 @@ class _Proof:
 
     def _is_elsewhere(self, mention: Occurrence) -> bool:
         """Whether a mention stands in another function, which may be called at any time."""
-        scope = self._round(mention)
+        scope = self._scope_round(mention)
         return scope is not self._scope and not isinstance(scope.node, cst.Module)
 
     @staticmethod
-    def _round(mention: Occurrence) -> LexicalScope:
+    def _scope_round(mention: Occurrence) -> LexicalScope:
         """The function, class or module that a mention stands in."""
         scope = mention.scope
         while isinstance(scope.node, cst.BaseComp) and scope.parent is not None:
