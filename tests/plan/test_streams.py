@@ -302,3 +302,11 @@ def test_what_imagedatagenerator_makes_is_a_sequence_at_every_call() -> None:
     )
     assert "fit(flowing(0), steps_per_epoch=5, validation_data=flowing(1), validation_steps=2)" in text
     assert not findings
+
+
+def test_of_several_unknown_makers_the_same_one_is_named_in_every_run() -> None:
+    names = [f"rows_{letter}" for letter in "abcdefgh"]
+    chosen = "".join(f"elif kind == {name!r}:\n    data = {name}()\n" for name in names)
+    body = f"from data import {', '.join(names)}\n\nif kind is None:\n    data = {names[0]}()\n{chosen}"
+    _, findings = migrated(f"{body}parallel.fit_generator(data, 5)\n")
+    assert ["rows_a()" in finding.message for finding in findings] == [True]

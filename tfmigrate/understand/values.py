@@ -479,13 +479,21 @@ def _rank(value: Value) -> tuple[str, ...]:
         return kind, *_place(value.site)
     if isinstance(value, Parallel):
         return kind, *_place(value.wrap.site)
-    return kind, value.origin if isinstance(value, Opaque) else ""
+    if isinstance(value, Opaque):
+        return kind, value.origin, *_places(value.sites)
+    if isinstance(value, Made):
+        return kind, value.kind, value.name, *_places(value.sites)
+    return kind, repr(value.value) if isinstance(value, Literal) else ""
 
 
 def _place(site: Site | None) -> tuple[str, ...]:
     """The place itself and those of the calls that lead to it."""
     places = ((outer.frame.module, outer.unit) for outer in site.chain()) if site is not None else ()
     return tuple(text for module, unit in places for text in (module.path, f"{module.order.get(unit, 0):09}"))
+
+
+def _places(sites: Sites) -> Iterator[str]:
+    return (text for site in sites_in_order(sites) for text in _place(site))
 
 
 def sites_in_order(sites: Iterable[Site]) -> list[Site]:

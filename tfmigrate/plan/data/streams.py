@@ -20,7 +20,7 @@ from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import Module, dotted
 from tfmigrate.understand.reaching import bound_once
 from tfmigrate.understand.scopes import Scopes
-from tfmigrate.understand.values import ClassValue, FunctionValue, Instance, Literal, Made, Opaque, Value
+from tfmigrate.understand.values import ClassValue, FunctionValue, Instance, Literal, Made, Opaque, Value, ordered
 
 _HELPER = "as_dataset"
 _KEPT = "as_dataset_of"
@@ -110,7 +110,7 @@ def _elsewhere(facts: Facts) -> dict[cst.Call, str]:
     for use in facts.uses:
         for data in data_of(use) if use.method in _TRAIN else ():
             if not any(map(_is_stream, data.values)) and not _takes_arrays(use, data):
-                names = filter(None, (made_elsewhere(value, facts) for value in data.values))
+                names = filter(None, (made_elsewhere(value, facts) for value in ordered(data.values)))
                 makers.update((use.call, name) for name in names if use.call not in makers)
     return makers
 
