@@ -32,6 +32,13 @@ from tfmigrate.plan.strategy.batch_statistics import say_batch_statistics
 from tfmigrate.plan.strategy.callback_templates import write_templates_in_callbacks
 from tfmigrate.plan.strategy.copied import can_be_copied, copy_models, remake_optimizers, why_not_copied
 from tfmigrate.plan.strategy.eligible import follow, wraps_in
+from tfmigrate.plan.strategy.in_callbacks import (
+    clashing,
+    during_trainings,
+    left_to_callers,
+    say_used_in_callbacks,
+    shared,
+)
 from tfmigrate.plan.strategy.model_group import Refusal, related_models
 from tfmigrate.plan.strategy.other_uses import say_other_uses
 from tfmigrate.plan.strategy.own_copies import drop_own_copies, say_unused
@@ -138,10 +145,13 @@ def _settled(
         to_objects = {call for call in stuck - keeping if late[call].code == codes.GPUS_TOO_LATE}
         keeping |= to_objects
         refused.update((call, late[call]) for call in unplaced if call in stuck - to_objects)
-        nested = {*called_in_scopes(placements)} - inside
+        during = during_trainings(placements, facts)
+        clashes = clashing(during)
+        refused.update(clashes)
+        nested = {*called_in_scopes(placements), *left_to_callers(during)} - inside
         inside |= nested
-        if not ownerless and not unplaced and not nested:
-            return placements, remains
+        if not ownerless and not unplaced and not nested and not clashes:
+            return shared(placements, during), remains
 
 
 def _kept_by_their_class(facts: ProgramFacts, refused: Mapping[cst.Call, Refusal]) -> dict[cst.Call, Refusal]:
@@ -272,16 +282,19 @@ def _migrate(
         cautions.say_compiled_out_of_sight(owner, facts, drafts)
         cautions.say_optimizers_out_of_sight(owner, drafts)
         cautions.say_parts_out_of_sight(owner, drafts)
-        say_spread_anew(placement, drafts)
+        say_spread_anew(placement, facts, drafts)
         say_batch_statistics(placement, facts, drafts)
         if placement.over_workers:
             saving |= workers.plan_owner(owner, facts, drafts)
     say_second_strategies(placements, facts, drafts)
+    say_used_in_callbacks(during_trainings(placements, facts), drafts)
     scope_methods(placements, drafts)
     scope_far_places(placements, remains, drafts)
+    at_hand = {wrap.call for placed in placements if placed.strategy.taken_from for wrap in placed.owner.wraps}
     for wrap in wraps:
         draft = drafts[wrap.site.frame.module]
-        draft.say(codes.MULTI_GPU_MODEL, wrap.call, story_of(wrap, draft, facts), "rewrite", trail_of(wrap, facts))
+        story = story_of(wrap, draft, facts, wrap.call in at_hand)
+        draft.say(codes.MULTI_GPU_MODEL, wrap.call, story, "rewrite", trail_of(wrap, facts))
         cautions.say_files_of_old_runs(wrap, facts, drafts)
         cautions.say_undefined(wrap, draft)
     if wraps:

@@ -135,19 +135,19 @@ def _trained_with(cls: ClassValue, uses: Iterable[Use]) -> set[Value]:
         for use in uses
         if use.method in TRAINING
         for _, value in use.arguments
-        if any(cls.node in {base.node for base in held.ancestors()} for held in _classes(value))
+        if any(cls.node in {base.node for base in held.ancestors()} for held in classes_of(value))
         for option in options(use.receiver)
     }
 
 
-def _classes(value: Value) -> Iterator[ClassValue]:
+def classes_of(value: Value) -> Iterator[ClassValue]:
     """The classes of the objects that a value, or a list of values, holds."""
     for option in options(value):
         if isinstance(option, Instance):
             yield option.cls
         elif isinstance(option, Items):
             for item in option.values:
-                yield from _classes(item)
+                yield from classes_of(item)
 
 
 def _say(part: _Part, draft: Draft) -> None:

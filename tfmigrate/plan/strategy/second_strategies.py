@@ -58,7 +58,7 @@ def say_second_strategies(placements: Iterable[Placement], facts: ProgramFacts, 
         MadeStrategy(Site(group.owner, placement.before), group.wraps[0].call): group
         for placement in placements
         for group in placement.owner.groups
-        if not placement.over_workers
+        if not placement.over_workers and not placement.strategy.taken_from
     }
     trainings = (
         (use, frozenset(strategy for strategy, group in groups.items() if use in group.trainings))

@@ -6,7 +6,7 @@ scope of its strategy stands round both, the second one is trained on all of the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 
 import libcst as cst
 
@@ -15,7 +15,7 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.strategy.model_group import Group
 from tfmigrate.plan.strategy.placement import Placement
 from tfmigrate.understand.contents import models_of
-from tfmigrate.understand.lifecycle import Use, Wrap
+from tfmigrate.understand.lifecycle import ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import ModelObject, Site
 
@@ -23,10 +23,11 @@ _WITH_PARTS = frozenset({"fit", "fit_generator"})
 """What divides a batch among the replicas; train_on_batch() gives the whole of it to each."""
 
 
-def say_spread_anew(placement: Placement, drafts: Mapping[Module, Draft]) -> None:
+def say_spread_anew(placement: Placement, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:
     """Report what each such model was trained on, at the line that makes it."""
+    wrapped = {model for wrap in facts.wraps for whole in models_of(wrap.template) for model in whole.base_models()}
     for group in placement.owner.groups:
-        for model, use in _trained_alone(group, placement):
+        for model, use in _trained_alone(group, placement, wrapped):
             site = _own_line(model, group)
             place = use.place(site.frame.module)
             message = (
@@ -37,9 +38,11 @@ def say_spread_anew(placement: Placement, drafts: Mapping[Module, Draft]) -> Non
             drafts[site.frame.module].say(codes.SPREAD_ANEW, site.unit, message, "warn")
 
 
-def _trained_alone(group: Group, placement: Placement) -> Iterator[tuple[ModelObject, Use]]:
-    """The models in the scope that no call wraps, each with the first call that trains it."""
-    wrapped = {model for wrap in group.wraps for whole in models_of(wrap.template) for model in whole.base_models()}
+def _trained_alone(group: Group, placement: Placement, wrapped: Set[ModelObject]) -> Iterator[tuple[ModelObject, Use]]:
+    """The models in the scope that no call wraps, each with the first call that trains it.
+
+    `wrapped`: those that some call does, which need not be one of the group.
+    """
     first: dict[ModelObject, Use] = {}
     for use in group.trainings:
         for model in use.models if use.method in _WITH_PARTS else ():

@@ -37,6 +37,8 @@ class Strategy:
     conditions: tuple[tuple[Written, ...], ...]
     name: str = "MirroredStrategy"
     """Its class in tf.distribute."""
+    taken_from: str = ""
+    """Where it is at hand already, and is not made: `self.model.distribute_strategy`."""
 
     def joined(self, other: Strategy) -> Strategy | None:
         """The strategy that serves both, or None where they ask for different devices."""
@@ -64,7 +66,8 @@ class Strategy:
     def statement(self, name: str, tf: str, indent: str) -> Code:
         """The assignment, broken over lines where it is long."""
         devices = ("devices=", self.devices) if self.devices else ()
-        mirrored = Written.of(f"{tf}.distribute.{self.name}(", *devices, ")")
+        made = Written.of(f"{tf}.distribute.{self.name}(", *devices, ")")
+        mirrored = Written.of(self.taken_from) if self.taken_from else made
         if self.condition is None:
             return Written.of(f"{name} = ", mirrored).code
         default = f"{tf}.distribute.get_strategy()"

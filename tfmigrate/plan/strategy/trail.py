@@ -34,8 +34,9 @@ def trail_of(wrap: Wrap, facts: ProgramFacts) -> tuple[str, ...]:
     return tuple(dict.fromkeys(steps))
 
 
-def story_of(wrap: Wrap, draft: Draft, facts: ProgramFacts) -> str:
-    """What becomes of a wrap that is migrated. `draft`: of the module it stands in."""
+def story_of(wrap: Wrap, draft: Draft, facts: ProgramFacts, at_hand: bool) -> str:
+    """What becomes of a wrap that is migrated. `draft`: of the module it stands in; `at_hand`: whether its strategy is
+    the one of the model that fit() trains meanwhile."""
     module = draft.module
     sites = [option.site for option in options(wrap.template) if isinstance(option, ModelObject)]
     first = min(sites, key=lambda site: (site.frame.module.path, site.frame.module.position(site.unit)), default=None)
@@ -49,6 +50,8 @@ def story_of(wrap: Wrap, draft: Draft, facts: ProgramFacts) -> str:
             f"multi_gpu_model ({gpus}) becomes a MultiWorkerMirroredStrategy, made before all else, over the GPUs "
             f"that each worker of TF_CONFIG sees; {scoped}"
         )
+    if at_hand:
+        return f"multi_gpu_model ({gpus}) becomes the strategy of the model that fit() trains meanwhile; {scoped}"
     return f"multi_gpu_model ({gpus}) becomes a MirroredStrategy; {scoped}"
 
 
