@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.everyday import fake_tensorflow
+from tests.kit import check_migrated
 from tfmigrate.plan.helpers import definition
 from tfmigrate.result import FileResult
 from tfmigrate.rewrite import migrate_sources
@@ -117,3 +118,84 @@ def test_the_function_gathers_all_rows(count: int) -> None:
     batches = function(arrays, count, 3)
     assert (batches.size, batches.shuffle_buffer, len(batches)) == (3, count, count)
     assert list(batches.columns[1]) == list(2 * batches.columns[0])
+
+
+def _in_arms(single: str, parallel: str) -> str:
+    return f"""
+import sys
+from tensorflow.keras.layers import Dense
+from tensorflow.keras.models import Sequential
+from tensorflow.keras.utils import multi_gpu_model
+
+gpus = int(sys.argv[1])
+model = Sequential([Dense(1, input_shape=(4,))])
+if gpus == 1:
+    model.compile("sgd", "mse")
+    {single}
+else:
+    parallel_model = multi_gpu_model(model, gpus=gpus)
+    parallel_model.compile("sgd", "mse")
+    {parallel}
+"""
+
+
+def test_the_arm_for_one_gpu_keeps_its_arrays() -> None:
+    single = "model.fit(x, y, batch_size=16)"
+    after = check_migrated(_in_arms(single, "parallel_model.fit(x, y, batch_size=16 * gpus)")).after
+    assert f"if gpus == 1:\n    {single}\nelse:\n    global_batch_size = 16 * gpus\n" in after
+    assert after.count("tf.data.Dataset") == 1
+
+
+def test_so_does_one_that_returns() -> None:
+    after = check_migrated(
+        """
+from tensorflow.keras.layers import Dense
+from tensorflow.keras.models import Sequential
+from tensorflow.keras.utils import multi_gpu_model
+
+
+def train(x, y, gpus):
+    model = Sequential([Dense(1, input_shape=(4,))])
+    if gpus == 1:
+        model.compile("sgd", "mse")
+        return model.fit(x, y, batch_size=16)
+    parallel_model = multi_gpu_model(model, gpus=gpus)
+    parallel_model.compile("sgd", "mse")
+    history = parallel_model.fit(x, y, batch_size=16)
+    return history
+"""
+    ).after
+    assert "        return model.fit(x, y, batch_size=16)\n" in after
+    assert "    history = model.fit(train_dataset)\n" in after
+
+
+def test_arms_that_train_on_the_same_data_become_one() -> None:
+    after = check_migrated(_in_arms("model.fit(x, y, batch_size=16)", "parallel_model.fit(x, y, batch_size=16)")).after
+    assert "if gpus == 1:\n" not in after
+    assert after.count("tf.data.Dataset") == 1
+
+
+def test_a_training_behind_both_arms_is_on_the_strategy() -> None:
+    after = check_migrated(
+        """
+import sys
+from tensorflow.keras.layers import Dense
+from tensorflow.keras.models import Sequential
+from tensorflow.keras.utils import multi_gpu_model
+
+gpus = int(sys.argv[1])
+model = Sequential([Dense(1, input_shape=(4,))])
+trained = model if gpus == 1 else multi_gpu_model(model, gpus=gpus)
+trained.compile("sgd", "mse")
+if verbose:
+    trained.fit(x, y, batch_size=16, verbose=1)
+else:
+    trained.fit(x, y, batch_size=32)
+"""
+    ).after
+    assert after.count("tf.data.Dataset") == 2
+
+
+def test_over_several_machines_both_arms_are_on_the_strategy() -> None:
+    program = _in_arms("model.fit(x, y, batch_size=16)", "parallel_model.fit(x, y, batch_size=16 * gpus)")
+    assert check_migrated(program, Settings(strategy="multi-worker")).after.count("tf.data.Dataset") == 2

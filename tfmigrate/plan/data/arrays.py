@@ -16,6 +16,7 @@ from tfmigrate.plan.data.pipeline import Names, plan_pipeline, takes_arrays
 from tfmigrate.plan.data.pipeline import Pipeline as PlannedPipeline
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Rank
+from tfmigrate.plan.strategy.guards import is_instead_of
 from tfmigrate.plan.strategy.model_group import Group, concerns
 from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.plan.strategy.strategy import replicas
@@ -82,6 +83,7 @@ def _batch_of(use: Use, draft: Draft) -> int | None:
 
 
 def _of_owners(owners: Iterable[Owner], drafts: Mapping[Module, Draft]) -> Iterator[Training]:
+    """The trainings of models on strategies; not those that run on one GPU instead."""
     trainings: dict[cst.Call, list[tuple[Owner, Group, Use]]] = {}
     for owner in owners:
         for group in owner.groups:
@@ -90,12 +92,44 @@ def _of_owners(owners: Iterable[Owner], drafts: Mapping[Module, Draft]) -> Itera
                     trainings.setdefault(use.call, []).append((owner, group, use))
     for concerned in trainings.values():
         owner, group, use = concerned[0]
+        over_workers = drafts[use.site.frame.module].settings.over_workers
+        if not over_workers and all(_is_on_one_gpu(one, of_group) for _, of_group, one in concerned):
+            continue
         alone = all(other is owner for other, _, _ in concerned)
         counts = {replicas(wrap) for wrap in group.wraps} if alone else set()
         count = next(iter(counts)) if len(counts) == 1 else None
         here = use.site.frame.function is group.owner.function and use.site.frame.module is group.owner.module
         guarded = any(wrap.guards for wrap in group.wraps)
         yield Training(use, owner.name if alone and here and not guarded else None, count)
+
+
+def _is_on_one_gpu(use: Use, group: Group) -> bool:
+    """Whether a fit() runs where the model is not wrapped, and its arrays can stay: `if gpus == 1: model.fit(x, y)`.
+
+    Where the other arm of the `if` trains on the same data, both are written alike and become one.
+    """
+    if not all(is_instead_of(wrap, use.site) for wrap in group.wraps):
+        return False
+    module = use.site.frame.module
+    return not any(
+        other.site.frame is use.site.frame
+        and module.exclusive(other.site.unit, use.site.unit)
+        and _has_same_data(other, use)
+        for other in group.trainings
+    )
+
+
+def _has_same_data(use: Use, other: Use) -> bool:
+    """Whether two calls of fit() make the same pipeline."""
+    first, second = ({**(named_arguments(one.call, FIT) or {})} for one in (use, other))
+    return all(
+        (name in first) == (name in second) and (name not in first or first[name].value.deep_equals(second[name].value))
+        for name in _OF_PIPELINE
+    )
+
+
+_OF_PIPELINE = ("x", "y", "batch_size", "sample_weight", "shuffle", "validation_data", "validation_split")
+"""What a pipeline is made of."""
 
 
 def plan_trainings(trainings: Iterable[Training], drafts: Mapping[Module, Draft]) -> None:

@@ -14,7 +14,7 @@ from tfmigrate.understand.contents import opaque_sites
 from tfmigrate.understand.lifecycle import Facts, Wrap
 from tfmigrate.understand.program import Module, dotted, only_statement, suites_of, units_of
 from tfmigrate.understand.purity import is_pure
-from tfmigrate.understand.values import Visible
+from tfmigrate.understand.values import Site, Visible
 from tfmigrate.walk import walk
 from tfmigrate.written import Written
 
@@ -53,6 +53,25 @@ def negated(condition: Written) -> Written:
 
 def _code(node: cst.BaseExpression) -> str:
     return cst.Module([]).code_for_node(node)
+
+
+def is_instead_of(wrap: Wrap, site: Site) -> bool:
+    """Whether a place is reached under the other arm of an `if` round the wrap, where the strategy has one device.
+
+    An `if` whose arm returns has no other arm: what stands behind it runs instead.
+    """
+    sites = list(site.chain())
+    for other in wrap.site.chain():
+        if any(outer.frame is other.frame and outer.frame.module.exclusive(outer.unit, other.unit) for outer in sites):
+            return True
+    for guard in wrap.guards:
+        if isinstance(guard.node, cst.If) and guard.site.unit is guard.node:
+            module = guard.frame.module
+            inside = {*module.inside(guard.node)}
+            wrapped = guard.site.frame is wrap.site.frame and wrap.site.unit in inside
+            if not wrapped and any(outer.frame is guard.frame and outer.unit in inside for outer in sites):
+                return True
+    return False
 
 
 def is_cpu_device(unit: cst.CSTNode, facts: Facts) -> bool:

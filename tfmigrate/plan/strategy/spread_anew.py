@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
 
-import libcst as cst
-
 from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.strategy.guards import is_instead_of
 from tfmigrate.plan.strategy.model_group import Group
 from tfmigrate.plan.strategy.placement import Placement
 from tfmigrate.understand.contents import models_of
-from tfmigrate.understand.lifecycle import ProgramFacts, Use, Wrap
+from tfmigrate.understand.lifecycle import ProgramFacts, Use
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import ModelObject, Site
 
@@ -48,28 +47,9 @@ def _trained_alone(group: Group, placement: Placement, wrapped: Set[ModelObject]
         for model in use.models if use.method in _WITH_PARTS else ():
             if not wrapped.isdisjoint(model.base_models()):
                 continue  # What is built on a parallel model ran on all GPUs with it.
-            if placement.stands_round(model.sites) and not any(_is_instead_of(wrap, model) for wrap in group.wraps):
+            if placement.stands_round(model.sites) and not any(is_instead_of(wrap, model.site) for wrap in group.wraps):
                 first.setdefault(model, use)
     yield from first.items()
-
-
-def _is_instead_of(wrap: Wrap, model: ModelObject) -> bool:
-    """Whether a model is made under the other arm of an `if` round the wrap, where the strategy is one of one device.
-
-    An `if` whose arm returns has no other arm: what is made behind it is made instead.
-    """
-    sites = list(model.site.chain())
-    for other in wrap.site.chain():
-        if any(outer.frame is other.frame and outer.frame.module.exclusive(outer.unit, other.unit) for outer in sites):
-            return True
-    for guard in wrap.guards:
-        if isinstance(guard.node, cst.If) and guard.site.unit is guard.node:
-            module = guard.frame.module
-            inside = {*module.inside(guard.node)}
-            wrapped = guard.site.frame is wrap.site.frame and wrap.site.unit in inside
-            if not wrapped and any(outer.frame is guard.frame and outer.unit in inside for outer in sites):
-                return True
-    return False
 
 
 def _own_line(model: ModelObject, group: Group) -> Site:
