@@ -14,6 +14,7 @@ from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.data.form import form_of
 from tfmigrate.plan.data.pipeline import Names, plan_pipeline, takes_arrays
 from tfmigrate.plan.data.pipeline import Pipeline as PlannedPipeline
+from tfmigrate.plan.data.written_once import repeated
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Rank
 from tfmigrate.plan.strategy.guards import is_instead_of
@@ -133,17 +134,26 @@ _OF_PIPELINE = ("x", "y", "batch_size", "sample_weight", "shuffle", "validation_
 
 
 def plan_trainings(trainings: Iterable[Training], drafts: Mapping[Module, Draft]) -> None:
-    gathering: dict[Module, list[cst.Call]] = {}
+    planned: dict[Module, list[tuple[Use, PlannedPipeline]]] = {}
     for training in trainings:
         draft = drafts[training.use.site.frame.module]
         form = form_of(training.use, drafts)
         if _keeps_arrays(form, draft):
             continue
         draft.leave(codes.ARRAYS_TO_DATASET, training.use.call)
-        if draft.allows(codes.ARRAYS_TO_DATASET, training.use.call) and _plan_one(training, draft, form):
-            gathering.setdefault(draft.module, []).append(training.use.call)
-    for module, calls in gathering.items():
-        drafts[module].edits.append(Helper.of(drafts[module], _HELPER).above(calls, Rank.PIPELINE))
+        if draft.allows(codes.ARRAYS_TO_DATASET, training.use.call):
+            pipeline = _plan_one(training, draft, form)
+            if pipeline is not None:
+                planned.setdefault(draft.module, []).append((training.use, pipeline))
+    for module, pipelines in planned.items():
+        draft = drafts[module]
+        superfluous = repeated(((use, pipeline.insert) for use, pipeline in pipelines), draft)
+        for _, pipeline in pipelines:
+            draft.edits.extend([] if pipeline.insert in superfluous else [pipeline.insert])
+            draft.edits.append(pipeline.arguments)
+        gathering = [use.call for use, pipeline in pipelines if pipeline.gathers]
+        if gathering:
+            draft.edits.append(Helper.of(draft, _HELPER).above(gathering, Rank.PIPELINE))
 
 
 def _keeps_arrays(form: Pipeline, draft: Draft) -> bool:
@@ -154,8 +164,8 @@ def _keeps_arrays(form: Pipeline, draft: Draft) -> bool:
 _HELPER = "shuffled_batches"
 
 
-def _plan_one(training: Training, draft: Draft, form: Pipeline) -> bool:
-    """Returns whether its pipeline calls the function that gathers batches."""
+def _plan_one(training: Training, draft: Draft, form: Pipeline) -> PlannedPipeline | None:
+    """The pipeline of one training, reported; None where it keeps its arrays."""
     use = training.use
     over_workers = draft.settings.over_workers
     pipeline = _pipeline(training, draft, form)
@@ -164,11 +174,10 @@ def _plan_one(training: Training, draft: Draft, form: Pipeline) -> bool:
         if over_workers:
             message = f"fit() keeps its arrays, which every worker shuffles in its own order: {pipeline}"
         draft.say(codes.ARRAYS_TO_DATASET, use.call, message, "warn")
-        return False
-    draft.edits.extend((pipeline.insert, pipeline.arguments))
+        return None
     message = "fit() on arrays becomes a tf.data pipeline with the global batch"
     draft.say(codes.ARRAYS_TO_DATASET, use.call, message, "rewrite")
-    return pipeline.gathers
+    return pipeline
 
 
 def _pipeline(training: Training, draft: Draft, form: Pipeline) -> PlannedPipeline | str:
