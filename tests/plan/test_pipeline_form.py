@@ -199,3 +199,24 @@ else:
 def test_over_several_machines_both_arms_are_on_the_strategy() -> None:
     program = _in_arms("model.fit(x, y, batch_size=16)", "parallel_model.fit(x, y, batch_size=16 * gpus)")
     assert check_migrated(program, Settings(strategy="multi-worker")).after.count("tf.data.Dataset") == 2
+
+
+def test_a_condition_round_the_call_of_all_is_no_other_arm() -> None:
+    after = check_migrated(
+        """
+from tensorflow.keras.layers import Dense
+from tensorflow.keras.models import Sequential
+from tensorflow.keras.utils import multi_gpu_model
+
+
+def main(x, y):
+    parallel_model = multi_gpu_model(Sequential([Dense(1, input_shape=(4,))]), gpus=2)
+    parallel_model.compile("sgd", "mse")
+    parallel_model.fit(x, y, batch_size=16)
+
+
+if __name__ == "__main__":
+    main(x, y)
+"""
+    ).after
+    assert after.count("tf.data.Dataset") == 1

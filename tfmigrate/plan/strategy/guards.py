@@ -68,8 +68,10 @@ def is_instead_of(wrap: Wrap, site: Site) -> bool:
         if isinstance(guard.node, cst.If) and guard.site.unit is guard.node:
             module = guard.frame.module
             inside = {*module.inside(guard.node)}
-            wrapped = guard.site.frame is wrap.site.frame and wrap.site.unit in inside
-            if not wrapped and any(outer.frame is guard.frame and outer.unit in inside for outer in sites):
+            wrapped = wrap.site.lifted(guard.frame)
+            if (wrapped is None or wrapped.unit not in inside) and any(
+                outer.frame is guard.frame and outer.unit in inside for outer in sites
+            ):
                 return True
     return False
 
