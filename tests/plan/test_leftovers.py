@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.kit import migrate
+from tests.kit import check_migrated, migrate
 from tfmigrate.migrate import migrate_bytes
 from tfmigrate.result import FileResult
 from tfmigrate.rewrite import migrate_sources
@@ -472,3 +472,103 @@ def test_what_a_try_does_afterwards() -> None:
     same = migrated(body + tail.replace("several", "one")).after
     assert "    print('one')\n    model.compile(" in same
     assert "try" not in same
+
+
+def _at_the_top(lines: str, gpus: str, *, path: str = "train.py", **others: str) -> str:
+    program = f"""
+from tensorflow.keras.layers import Dense
+from tensorflow.keras.models import Sequential
+from tensorflow.keras.utils import multi_gpu_model
+
+model = Sequential([Dense(1, input_shape=(4,))])
+{lines}
+parallel_model = multi_gpu_model(model, gpus={gpus})
+parallel_model.compile("sgd", "mse")
+"""
+    files = migrate_sources({path: program, **others}, Settings())
+    return next(file.after for file in files if file.path == path)
+
+
+_VISIBLE = 'nb_gpu = len(tf.config.experimental.list_physical_devices("GPU"))'
+
+
+@pytest.mark.parametrize("line", [_VISIBLE, f"# All of them.\n{_VISIBLE}"])
+def test_a_number_of_gpus_that_only_the_wrap_read_goes(line: str) -> None:
+    after = _at_the_top(f"import tensorflow as tf\n{line}", "nb_gpu")
+    assert "nb_gpu" not in after
+    assert "strategy = tf.distribute.MirroredStrategy()\n" in after
+
+
+def test_so_does_one_of_each_turn_of_a_loop() -> None:
+    after = check_migrated(
+        """
+from tensorflow.keras.layers import Dense
+from tensorflow.keras.models import Sequential
+from tensorflow.keras.utils import multi_gpu_model
+
+for rate in (0.1, 0.01):
+    model = Sequential([Dense(1, input_shape=(4,))])
+    G = 2
+    parallel_model = multi_gpu_model(model, gpus=G)
+    parallel_model.compile("sgd", "mse")
+"""
+    ).after
+    assert "G = 2" not in after
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        f"{_VISIBLE}\nprint(nb_gpu)",
+        f"{_VISIBLE}\n\n\ndef tell():\n    print(nb_gpu)\n\n",
+        f"{_VISIBLE}\n__all__ = ['nb_gpu']",
+        f"{_VISIBLE}\nprint(globals())",
+    ],
+    ids=["read", "read in a function", "exported", "read by name"],
+)
+def test_one_that_is_read_stays(lines: str) -> None:
+    assert _VISIBLE in _at_the_top(f"import tensorflow as tf\n{lines}", "nb_gpu")
+
+
+def test_one_that_another_file_imports_stays() -> None:
+    other = "from train import nb_gpu\nprint(nb_gpu)\n"
+    assert _VISIBLE in _at_the_top(f"import tensorflow as tf\n{_VISIBLE}", "nb_gpu", **{"other.py": other})
+    other = "import train\nprint(train.nb_gpu)\n"
+    assert _VISIBLE in _at_the_top(f"import tensorflow as tf\n{_VISIBLE}", "nb_gpu", **{"other.py": other})
+
+
+def test_one_that_was_read_by_nothing_before_stays() -> None:
+    assert "other_number = 4\n" in _at_the_top("other_number = 4", "2")
+
+
+def test_one_that_a_warning_tells_to_use_stays() -> None:
+    after = check_migrated(
+        """
+from tensorflow.keras.layers import Dense
+from tensorflow.keras.models import Sequential
+from tensorflow.keras.utils import multi_gpu_model
+
+jobs = 4
+parallel_model = multi_gpu_model(Sequential([Dense(1, input_shape=(4,))]), gpus=2)
+parallel_model.compile("sgd", "mse")
+parallel_model.fit_generator(batches, steps_per_epoch=2, workers=jobs)
+"""
+    )
+    assert "`workers = jobs`" in next(finding.message for finding in after.findings if finding.code == "TFM271")
+    assert "jobs = 4\n" in after.after
+
+
+@pytest.mark.parametrize("line", ["nb_gpu = 2", "G = len([0, 1])"])
+def test_a_number_of_gpus_that_nothing_ever_read_is_not_put_in_the_scope(line: str) -> None:
+    assert line not in _at_the_top(line, "2")
+
+
+@pytest.mark.parametrize("line", ["rate = 2", "nb_gpu = count()", "model.gpus = 2", "gpus = number = 2\nprint(number)"])
+def test_other_lines_between_stay(line: str) -> None:
+    after = _at_the_top(line, "2")
+    assert all(part in after for part in line.splitlines())
+
+
+def test_a_number_of_gpus_outside_the_scope_stays() -> None:
+    after = migrate(f"{HEAD}nb_gpu = 2\n{BUILT}").after
+    assert "nb_gpu = 2\n" in after

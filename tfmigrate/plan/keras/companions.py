@@ -25,9 +25,10 @@ from tfmigrate.plan.edits import Edit, Insert, Replace
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.plan.names.readiness import missing_names
 from tfmigrate.plan.names.tables import Tables
-from tfmigrate.plan.names.unread import drop_idle, drop_unread, unread_imports
+from tfmigrate.plan.names.unread import drop_idle, drop_numbers_of_gpus, drop_unread, unread_imports
 from tfmigrate.plan.names.version_tests import only_for_tensorflow_1
 from tfmigrate.plan.strategy.other_names import drop_other_names
+from tfmigrate.understand.program import Module
 from tfmigrate.walk import walk
 
 _ROOMS = (names, data, keras)
@@ -61,10 +62,19 @@ def plan_companions(
     # Where two edits change one node, the one that the migration itself needs stands.
     draft.edits[:] = combined([*edits, *draft.edits], revisions)
     drop_idle(draft)
-    functions = (scope for node, scope in draft.scopes.by_node.items() if isinstance(node, cst.FunctionDef))
-    drop_unread(draft, functions)
+    kinds = cst.FunctionDef if _may_be_read_elsewhere(draft.module) else cst.FunctionDef | cst.Module
+    searched = [scope for node, scope in draft.scopes.by_node.items() if isinstance(node, kinds)]
+    drop_unread(draft, searched, exported)
+    drop_numbers_of_gpus(draft, searched, exported)
     drop_other_names(draft, exported)
     return unread
+
+
+def _may_be_read_elsewhere(module: Module) -> bool:
+    """Whether variables of a module may have readers that are not seen: a notebook's next cell, unknown importers."""
+    return bool(module.numbering.cells) or any(
+        word in module.text for word in ("globals()", "__all__", "exec(", "eval(")
+    )
 
 
 def traps(draft: Draft, tables: Tables, migration: Migration, trap: Container[str]) -> Iterator[CallChange]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 
 import libcst as cst
 
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Remove, Replace
+from tfmigrate.plan.edits import Remove, Replace, Scope
 from tfmigrate.understand import names
 from tfmigrate.understand.program import dotted, import_statements, imports_of, units_of
 from tfmigrate.understand.purity import is_pure
@@ -18,6 +19,7 @@ from tfmigrate.walk import walk
 from tfmigrate.written import Code, Written, shown
 
 _LISTS = frozenset({"list_logical_devices", "list_physical_devices"})
+_OF_GPUS = re.compile(r"gpu|device|^G$", re.IGNORECASE)
 SETTINGS_OF_SESSIONS = frozenset({"tensorflow.ConfigProto", "tensorflow.GPUOptions", "tensorflow.OptimizerOptions"})
 
 
@@ -66,6 +68,22 @@ def drop_unread(draft: Draft, scopes: Iterable[LexicalScope], exported: Set[str]
         draft.edits.extend(edits)
 
 
+def drop_numbers_of_gpus(draft: Draft, scopes: Iterable[LexicalScope], exported: Set[str]) -> None:
+    """Takes out a number of GPUs that nothing ever read, `nb_gpu = 2` beside the wrap, where it would come to stand in
+    the scope of a strategy between lines that must."""
+    searched = set(scopes)
+    inside = {unit for edit in draft.edits if isinstance(edit, Scope) for unit in edit.units[1:-1]}
+    units = (unit for unit in draft.module.places if unit in inside and "locals()" not in draft.module.text)
+    for unit in units:
+        for mention in draft.scopes.in_unit(unit):
+            name, scope = draft.module.code(mention.node), mention.scope
+            assignment = sole_assignment(mention) if scope in searched and _OF_GPUS.search(name) else None
+            if assignment is None or name in scope.elsewhere | exported or not is_pure(assignment.value):
+                continue
+            if all(other.binds for other in draft.scopes.of_variable(name, scope)) and not draft.writes(name):
+                draft.edits.append(Remove(assignment))
+
+
 def _idle(draft: Draft, mentions: Sequence[Occurrence], gone: Set[cst.CSTNode]) -> Sequence[cst.Assign]:
     """The assignments of a variable whose readers are all gone; none where one of them does more than assign."""
     reads = [mention.node for mention in mentions if not mention.binds]
@@ -75,7 +93,8 @@ def _idle(draft: Draft, mentions: Sequence[Occurrence], gone: Set[cst.CSTNode]) 
     assignments = []
     for mention in left:
         assignment = sole_assignment(mention)
-        if assignment is None or draft.writes(draft.module.code(mention.node)):
+        name = draft.module.code(mention.node)
+        if assignment is None or draft.writes(name) or _is_spoken_of(name, draft):
             return ()
         if not _has_no_effect(assignment.value, draft) and not isinstance(draft.facts.values.get(assignment), Visible):
             return ()
@@ -83,6 +102,12 @@ def _idle(draft: Draft, mentions: Sequence[Occurrence], gone: Set[cst.CSTNode]) 
             return ()
         assignments.append(assignment)
     return assignments
+
+
+def _is_spoken_of(name: str, draft: Draft) -> bool:
+    """Whether the reader is told to use a variable: what goes cannot be read off it."""
+    spoken = re.compile(rf"`[^`]*\b{re.escape(name)}\b[^`]*`")
+    return any(finding.action == "warn" and spoken.search(finding.message) for finding in draft.noted)
 
 
 def _has_no_effect(node: cst.BaseExpression, draft: Draft) -> bool:
