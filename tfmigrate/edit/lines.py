@@ -23,10 +23,19 @@ def definitions_apart(lines: Sequence[cst.BaseStatement]) -> Pieces:
         new = defines(line) and number < len(lines) - 1
         old = defines(line) or (out and defines(out[-1]))
         if new or (out and old):
-            comments = comment_lines(getattr(line, "leading_lines", ()))
-            line = led(line, [cst.EmptyLine(indent=False), cst.EmptyLine(indent=False), *comments])
+            line = led(line, _two_apart(lines_above(line), first=not out))
         out.append(line)
     return out
+
+
+def _two_apart(leading: Sequence[cst.EmptyLine], *, first: bool) -> list[cst.EmptyLine]:
+    """The lines above a statement with two blank ones; above the first of some below a comment that goes on from the
+    statement before."""
+    two = [cst.EmptyLine(indent=False), cst.EmptyLine(indent=False)]
+    if first and leading and leading[0].comment is not None and leading[-1].comment is None:
+        last = max(number for number, line in enumerate(leading) if line.comment is not None)
+        return [*leading[: last + 1], *two]
+    return [*two, *comment_lines(leading)]
 
 
 def defines(line: cst.CSTNode) -> bool:
@@ -71,12 +80,17 @@ def comment_lines(lines: Sequence[cst.EmptyLine]) -> list[cst.EmptyLine]:
 def comments_about(
     leading: Sequence[cst.EmptyLine], inserted: Sequence[cst.BaseStatement], unit: cst.CSTNode
 ) -> list[cst.EmptyLine]:
-    """The comments of a statement that stay with it where lines go before it: of several paragraphs the last one, but
-    that above a statement of another kind a definition stands by itself."""
+    """The comments of a statement that stay with it where lines go before it: of several paragraphs the last one.
+
+    A definition stands by itself, so it goes above the headings of what follows too, but below a comment that goes on
+    from the statement before.
+    """
     if not inserted or (any(map(defines, inserted)) and not defines(unit)):
         return comment_lines(leading)
-    last = max((number for number, line in enumerate(leading, 1) if line.comment is None), default=0)
-    return list(leading[last:])
+    blank = [number for number, line in enumerate(leading) if line.comment is None]
+    if any(map(defines, inserted)) and blank:
+        return comment_lines(leading[blank[0] :])
+    return list(leading[blank[-1] + 1 if blank else 0 :])
 
 
 def blank_lines(lines: Sequence[cst.EmptyLine]) -> list[cst.EmptyLine]:

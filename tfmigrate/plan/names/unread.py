@@ -75,7 +75,7 @@ def drop_numbers_of_gpus(draft: Draft, scopes: Iterable[LexicalScope], exported:
     inside = {unit for edit in draft.edits if isinstance(edit, Scope) for unit in edit.units[1:-1]}
     units = (unit for unit in draft.module.places if unit in inside and "locals()" not in draft.module.text)
     for unit in units:
-        for mention in draft.scopes.in_unit(unit):
+        for mention in draft.scopes.in_unit(unit):  # type: ignore[arg-type]
             name, scope = draft.module.code(mention.node), mention.scope
             assignment = sole_assignment(mention) if scope in searched and _OF_GPUS.search(name) else None
             if assignment is None or name in scope.elsewhere | exported or not is_pure(assignment.value):
