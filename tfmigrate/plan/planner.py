@@ -55,6 +55,7 @@ from tfmigrate.plan.strategy.remains import Remains, remains_of
 from tfmigrate.plan.strategy.second_strategies import say_second_strategies
 from tfmigrate.plan.strategy.spread_anew import say_spread_anew
 from tfmigrate.plan.strategy.trail import story_of, trail_of
+from tfmigrate.plan.strategy.unused_wraps import drop_unused, say_unused_in_scope, unused_wraps
 from tfmigrate.plan.strategy.unwrap import say_unsure_templates, unwrapped
 from tfmigrate.rules import Rule
 from tfmigrate.understand import names
@@ -71,6 +72,9 @@ def plan_program(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: Ite
     followed, refused = follow(facts, drafts)
     for draft in drafts.values():
         say_other_uses(draft, facts)
+    unused = unused_wraps(followed, facts, drafts)
+    drop_unused(unused, followed, facts, drafts)
+    followed = [wrap for wrap in followed if wrap.call not in unused]
     placements, remains = _settled(followed, refused, facts, drafts)
     saving, copies = _migrate(placements, remains, refused, facts, drafts)
     _say_refused(refused, facts, drafts)
@@ -298,6 +302,7 @@ def _migrate(
         cautions.say_files_of_old_runs(wrap, facts, drafts)
         cautions.say_undefined(wrap, draft)
     if wraps:
+        say_unused_in_scope(wraps, facts, drafts)
         say_unsure_templates(drafts, refused)
         _say_of_other_files(placements, wraps, drafts)
     return saving, copies
