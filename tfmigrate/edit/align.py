@@ -3,7 +3,10 @@ bracket changes, those behind a backslash when the statement is indented."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 import libcst as cst
@@ -33,37 +36,145 @@ def realigned(
     original: cst.SimpleStatementLine, updated: cst.SimpleStatementLine, tree: cst.Module
 ) -> cst.SimpleStatementLine:
     """`updated` with its continuation lines shifted as far as the bracket moved that they stood under in `original`."""
-    before, after = _open_brackets(_first_line(original, tree)), _open_brackets(_first_line(updated, tree))
-    moved = list(zip(before, after, strict=False))
-    if all(old == new for old, new in moved):
-        return updated
-    shifted = updated.visit(_Shift(moved))
+    shifted = _shifted(original, updated, tree)
     assert isinstance(shifted, cst.SimpleStatementLine)
     return shifted
 
 
-def _first_line(line: cst.SimpleStatementLine, tree: cst.Module) -> str:
-    code = tree.code_for_node(line.with_changes(leading_lines=()))
-    head, newline, _ = code.lstrip().partition(tree.default_newline)
-    return head if newline else ""
+def realigned_head(
+    original: cst.BaseCompoundStatement, updated: cst.CSTNode, tree: cst.Module
+) -> cst.BaseCompoundStatement:
+    """The same of `if`, `while`, `for` and `with`, for the lines above their blocks."""
+    assert isinstance(updated, cst.BaseCompoundStatement)
+    fields = _HEADS.get(type(original), ())
+    if all(_is_same(getattr(original, field), getattr(updated, field)) for field in fields):
+        return updated
+    short = _shifted(_without_blocks(original), _without_blocks(updated), tree)
+    return updated.with_changes(**{field: getattr(short, field) for field in fields})
 
 
-def _open_brackets(text: str) -> list[int]:
-    """The column behind each bracket that a line leaves open, outermost first, where something follows it."""
-    opened: list[int] = []
-    quote = ""
-    for column, sign in enumerate(text):
-        if quote:
-            quote = "" if sign == quote else quote
-        elif sign in "'\"":
-            quote = sign
-        elif sign == "#":
-            break
-        elif sign in "([{":
-            opened.append(column + 1)
-        elif sign in ")]}" and opened:
-            opened.pop()
-    return [column for column in opened if text[column:].strip()]
+_HEADS: Mapping[type[cst.CSTNode], tuple[str, ...]] = {
+    cst.If: ("test",),
+    cst.While: ("test",),
+    cst.For: ("target", "iter"),
+    cst.With: ("items",),
+}
+
+
+def _is_same(old: object, new: object) -> bool:
+    if isinstance(old, Sequence) and isinstance(new, Sequence):
+        return len(old) == len(new) and all(map(operator.is_, old, new))
+    return old is new
+
+
+def _without_blocks(statement: cst.BaseCompoundStatement) -> cst.CSTNode:
+    empty: dict[str, object] = {"body": cst.SimpleStatementSuite([cst.Pass()]), "leading_lines": ()}
+    if isinstance(statement, cst.If | cst.While | cst.For):
+        empty["orelse"] = None
+    return statement.with_changes(**empty)
+
+
+def _shifted(original: cst.CSTNode, updated: cst.CSTNode, tree: cst.Module) -> cst.CSTNode:
+    old = _Lines.of(original, tree)
+    if not old.spaces:
+        return updated
+    new = _Lines.of(updated, tree)
+    known = {id(space): number for number, space in enumerate(old.spaces)}
+    moved: dict[int, int] = {}
+    before = old.brackets({})
+
+    def distance(number: int, brackets: Sequence[_Bracket]) -> int:
+        """How far a line of the new statement moves, of which brackets are open: as far as that which it stands under,
+        or as the line that ends in one."""
+        place = known.get(id(new.spaces[number]))
+        width = len(old.spaces[place].value) if place is not None else 0
+        for here, there in zip(reversed(before[place]), reversed(brackets), strict=False) if place is not None else ():
+            if not here.followed:
+                return there.moved
+            if here.column <= width:
+                return there.column - here.column
+        return 0
+
+    new.brackets(moved, distance)
+    if not any(moved.values()):
+        return updated
+    widths = {id(space): len(space.value) + moved[number] for number, space in enumerate(new.spaces)}
+    result = updated.visit(_Widths(widths))
+    assert isinstance(result, cst.CSTNode)
+    return result
+
+
+@dataclass(frozen=True)
+class _Bracket:
+    """One that is open at the beginning of a line."""
+
+    column: int
+    """Behind it."""
+    followed: bool
+    """Whether something follows it in its line."""
+    moved: int
+    """How far its line moves."""
+
+
+_MARK = "\f"
+"""Stands for the space that a line begins with, in the text of a statement; else such a character is hardly used."""
+
+
+@dataclass(frozen=True)
+class _Lines:
+    """A statement's text and the space that each line inside brackets begins with, in order."""
+
+    text: str
+    spaces: tuple[cst.SimpleWhitespace, ...]
+
+    @classmethod
+    def of(cls, statement: cst.CSTNode, tree: cst.Module) -> _Lines:
+        marking = _Marking()
+        marked = statement.visit(marking)
+        assert isinstance(marked, cst.CSTNode)
+        if isinstance(marked, cst.SimpleStatementLine):
+            marked = marked.with_changes(leading_lines=())
+        return cls(tree.code_for_node(marked).lstrip(), tuple(marking.spaces))
+
+    def brackets(
+        self, moved: dict[int, int], distance: Callable[[int, Sequence[_Bracket]], int] = lambda number, brackets: 0
+    ) -> list[tuple[_Bracket, ...]]:
+        """For each line the brackets that are open at its beginning, outermost first. `moved` is filled with how far
+        each line moves, which `distance` tells."""
+        found: list[tuple[_Bracket, ...]] = []
+        opened: list[_Bracket] = []
+        column = place = 0
+        text = self.text
+        while place < len(text) and len(found) <= len(self.spaces):
+            sign = text[place]
+            string = _STRING.match(text, place) if sign in "'\"" else None
+            if string is not None:
+                *_, last = string.group().split("\n")
+                column = len(last) + (column if "\n" not in string.group() else 0)
+                place = string.end()
+                continue
+            if sign == "#":
+                place = text.find("\n", place) if "\n" in text[place:] else len(text)
+                continue
+            place, column = place + 1, column + 1
+            if sign in "\r\n":
+                column = 0
+            elif sign == _MARK and len(found) < len(self.spaces):
+                number = len(found)
+                found.append(tuple(opened))
+                moved[number] = distance(number, found[-1])
+                column = len(self.spaces[number].value) + moved[number]
+            elif sign in "([{":
+                rest, _, _ = text[place:].partition("\n")
+                opened.append(_Bracket(column, bool(rest.strip()), moved.get(len(found) - 1, 0)))
+            elif sign in ")]}" and opened:
+                opened.pop()
+        return found
+
+
+_STRING = re.compile(
+    r"""\"{3}(?:[^\\]|\\.)*?\"{3}|'{3}(?:[^\\]|\\.)*?'{3}|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'""", re.DOTALL
+)
 
 
 class _Behind(cst.CSTTransformer):
@@ -81,26 +192,50 @@ class _Behind(cst.CSTTransformer):
         return updated_node.with_changes(value=updated_node.value.replace(self._old, self._new))
 
 
-class _Shift(cst.CSTTransformer):
-    def __init__(self, moved: Sequence[tuple[int, int]]) -> None:
-        """`moved`: where each bracket stood, outermost first, and where it stands now."""
+class _Marking(cst.CSTTransformer):
+    """Puts a mark in the place of the space that each line inside brackets begins with, and of a comment's own line."""
+
+    def __init__(self) -> None:
         super().__init__()
-        self._columns = moved
+        self.spaces: list[cst.SimpleWhitespace] = []
 
     def leave_ParenthesizedWhitespace(
         self, original_node: cst.ParenthesizedWhitespace, updated_node: cst.ParenthesizedWhitespace
     ) -> cst.ParenthesizedWhitespace:
-        lines = [self._moved_line(line) for line in updated_node.empty_lines]
-        last = self._shifted(updated_node.last_line) if updated_node.indent else updated_node.last_line
+        lines = [
+            line.with_changes(whitespace=self._mark(line.whitespace)) if _has_comment(line) else line
+            for line in original_node.empty_lines
+        ]
+        last = self._mark(original_node.last_line) if original_node.indent else original_node.last_line
         return updated_node.with_changes(empty_lines=lines, last_line=last)
 
-    def _moved_line(self, line: cst.EmptyLine) -> cst.EmptyLine:
-        """A line with a comment alone, which stands under the bracket like the arguments round it."""
-        if line.comment is None or not line.indent:
-            return line
-        return line.with_changes(whitespace=self._shifted(line.whitespace))
+    def _mark(self, space: cst.SimpleWhitespace) -> cst.SimpleWhitespace:
+        if space.value.strip(" "):
+            return space  # tabs
+        self.spaces.append(space)
+        return cst.SimpleWhitespace(_MARK)
 
-    def _shifted(self, space: cst.SimpleWhitespace) -> cst.SimpleWhitespace:
-        width = len(space.value)
-        distance = next((new - old for old, new in reversed(self._columns) if old <= width), 0)
-        return space if not distance or space.value.strip(" ") else cst.SimpleWhitespace(" " * (width + distance))
+
+class _Widths(cst.CSTTransformer):
+    def __init__(self, widths: Mapping[int, int]) -> None:
+        """`widths`: of the spaces that lines begin with, by their identity."""
+        super().__init__()
+        self._widths = widths
+
+    def leave_ParenthesizedWhitespace(
+        self, original_node: cst.ParenthesizedWhitespace, updated_node: cst.ParenthesizedWhitespace
+    ) -> cst.ParenthesizedWhitespace:
+        lines = [
+            line.with_changes(whitespace=self._wide(line.whitespace)) if _has_comment(line) else line
+            for line in original_node.empty_lines
+        ]
+        return updated_node.with_changes(empty_lines=lines, last_line=self._wide(original_node.last_line))
+
+    def _wide(self, space: cst.SimpleWhitespace) -> cst.SimpleWhitespace:
+        width = self._widths.get(id(space), len(space.value))
+        return space if width == len(space.value) else cst.SimpleWhitespace(" " * max(0, width))
+
+
+def _has_comment(line: cst.EmptyLine) -> bool:
+    """Whether a line has a comment alone, which stands under the bracket like the arguments round it."""
+    return line.comment is not None and line.indent

@@ -13,7 +13,7 @@ from types import MappingProxyType
 import libcst as cst
 
 from tfmigrate.brackets import filled
-from tfmigrate.edit.align import dedented, realigned
+from tfmigrate.edit.align import dedented, realigned, realigned_head
 from tfmigrate.edit.arguments import commas_of_dropped, in_column, narrowed_signature
 from tfmigrate.edit.blocks import Block, BlockInTheMaking, empty
 from tfmigrate.edit.compose import Edited, composed, composed_lines
@@ -124,6 +124,7 @@ class _Editor(cst.CSTTransformer):
         elif isinstance(original, cst.BaseCompoundStatement):
             if isinstance(original, cst.FunctionDef) and not self._removed.isdisjoint(original.decorators):
                 updated = self._undecorated(original, updated)  # type: ignore[arg-type]
+            updated = realigned_head(original, updated, self._tree)
             self.pieces[original] = self._compound(original, updated)
         if original in self._calls:
             updated = self._arguments(self._calls[original], updated)  # type: ignore[index, arg-type]

@@ -67,8 +67,8 @@ def say_unused_in_scope(wraps: Iterable[Wrap], facts: ProgramFacts, drafts: Mapp
         module = wrap.site.frame.module
         message = (
             f"nothing trains this parallel model: {use.method}() at {use.place(module)} trained the model itself on "
-            "one GPU; it is built in the scope of the strategy now and trained on all of them: the same except for layers "
-            "that look at a whole batch, such as BatchNormalization"
+            "one GPU; it is built in the scope of the strategy now and trained on all of them: the same except for "
+            "layers that look at a whole batch, such as BatchNormalization"
         )
         drafts[module].say(codes.SPREAD_ANEW, wrap.call, message, "warn")
 
