@@ -128,6 +128,32 @@ class Evaluate(Callback):
     assert "callback uses while fit() at line 28" in next(f.message for f in file.findings if f.code == "TFM414")
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        (
+            "def set_model(self, model):",
+            "    self.parallel = multi_gpu_model(build(), gpus=2)",
+            "    print(self.parallel.predict(self.x))",
+        ),
+        (
+            "@staticmethod",
+            "def clone(rows):",
+            "    return multi_gpu_model(build(), gpus=2).predict(rows)",
+            "",
+            "def on_train_end(self, logs=None):",
+            "    print(self.clone(self.x))",
+        ),
+    ],
+    ids=["before fit() has set the model", "without the object"],
+)
+def test_where_the_model_is_not_at_hand_it_is_not_asked(lines: tuple[str, ...]) -> None:
+    file = check_migrated(IMPORTS + callback(*lines) + TRAINING)
+    assert "rows.model" not in file.after
+    assert "def set_model(self, model):\n        strategy = self.model" not in file.after
+    assert file.after.count(ONE_STRATEGY) == 1 or actions(file, "TFM414") == ["warn"]
+
+
 def test_a_callback_of_a_model_on_one_gpu_makes_its_own() -> None:
     program = (
         IMPORTS

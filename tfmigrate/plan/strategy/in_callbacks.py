@@ -119,12 +119,20 @@ def _given_callbacks(use: Use) -> set[cst.ClassDef]:
 def _taken_from(placement: Placement) -> str | None:
     """The strategy that trains, as it is reached where another one would be made: in a method that only fit() calls."""
     owner = placement.owner
-    frames = [group.owner for group in owner.groups]
     receiver = receiver_of(owner.function)
-    own = all(frame.owner is not None and frame.owner.is_callback() for frame in frames)
-    if owner.kept or receiver is None or not own or any(_callback_of(frame) is None for frame in frames):
+    if owner.kept or receiver is None or not all(_has_model(group.owner) for group in owner.groups):
         return None
     return f"{receiver}.model.distribute_strategy"
+
+
+def _has_model(frame: Frame) -> bool:
+    """Whether an activation is of a plain method of a callback, and runs when fit() has set its `model`."""
+    *_, outermost = frame.chain()
+    function, called = frame.function, outermost.function
+    plain = isinstance(function, cst.FunctionDef) and not function.decorators
+    during = isinstance(called, cst.FunctionDef) and called.name.value.startswith("on_")
+    own = frame.owner is not None and frame.owner.is_callback()
+    return plain and during and own and _callback_of(frame) is not None
 
 
 def _has_callers(placement: Placement) -> bool:
