@@ -18,6 +18,7 @@ from keras.utils import multi_gpu_model
 model = Sequential([Dense(1, input_shape=(4,))])
 parallel = multi_gpu_model(model, gpus=n)
 parallel.compile("sgd", "mse")
+print(n)
 """
 LISTED = "tf.config.list_logical_devices()"
 

@@ -572,3 +572,17 @@ def test_other_lines_between_stay(line: str) -> None:
 def test_a_number_of_gpus_outside_the_scope_stays() -> None:
     after = migrate(f"{HEAD}nb_gpu = 2\n{BUILT}").after
     assert "nb_gpu = 2\n" in after
+
+
+_LOCAL = "from tensorflow.python.client import device_lib\n"
+
+
+def test_so_does_a_number_that_a_function_counts() -> None:
+    count = "def count():\n    return len([d for d in device_lib.list_local_devices() if d.device_type == 'GPU'])\n\n"
+    assert "n = count()" not in _at_the_top(f"{_LOCAL}\n\n{count}\nn = count()", "n")
+
+
+def test_one_that_is_told_on_the_way_stays() -> None:
+    body = "    found = [d for d in device_lib.list_local_devices() if d.device_type == 'GPU']\n    print(found)\n"
+    count = f"def count():\n{body}    return len(found)\n\n"
+    assert "n = count()" in _at_the_top(f"{_LOCAL}\n\n{count}\nn = count()", "n")

@@ -27,12 +27,13 @@ def is_pure(node: cst.BaseExpression) -> bool:
     """Whether evaluating an expression twice, or not at all, changes nothing."""
     return not any(
         isinstance(part, cst.NamedExpr | cst.Await | cst.Yield)
-        or (isinstance(part, cst.Call) and not _is_pure_call(part))
+        or (isinstance(part, cst.Call) and not is_pure_call(part))
         for part in walk(node)
     )
 
 
-def _is_pure_call(call: cst.Call) -> bool:
+def is_pure_call(call: cst.Call) -> bool:
+    """The same of what is called, whatever it is given."""
     if isinstance(call.func, cst.Name):
         return call.func.value in _PURE_CALLS
     return isinstance(call.func, cst.Attribute) and call.func.attr.value in _PURE_METHODS

@@ -11,11 +11,11 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Remove, Replace, Scope
 from tfmigrate.understand import names
 from tfmigrate.understand.program import dotted, import_statements, imports_of, units_of
-from tfmigrate.understand.purity import is_pure
+from tfmigrate.understand.purity import is_pure, is_pure_call
 from tfmigrate.understand.reaching import sole_assignment
 from tfmigrate.understand.scopes import LexicalScope, Occurrence
-from tfmigrate.understand.values import Visible
-from tfmigrate.walk import walk
+from tfmigrate.understand.values import FunctionValue, Visible
+from tfmigrate.walk import calls_in, walk
 from tfmigrate.written import Code, Written, shown
 
 _LISTS = frozenset({"list_logical_devices", "list_physical_devices"})
@@ -94,9 +94,12 @@ def _idle(draft: Draft, mentions: Sequence[Occurrence], gone: Set[cst.CSTNode]) 
     for mention in left:
         assignment = sole_assignment(mention)
         name = draft.module.code(mention.node)
-        if assignment is None or draft.writes(name) or _is_spoken_of(name, draft):
+        if assignment is None or draft.writes(name):
             return ()
-        if not _has_no_effect(assignment.value, draft) and not isinstance(draft.facts.values.get(assignment), Visible):
+        if mention.scope is draft.scopes.module and _is_spoken_of(name, draft):
+            return ()
+        seen = isinstance(draft.facts.values.get(assignment), Visible) and _only_looks(assignment.value, draft)
+        if not seen and not _has_no_effect(assignment.value, draft):
             return ()
         if len(units_of(draft.module.places[mention.unit].block)) == 1:
             return ()
@@ -104,8 +107,27 @@ def _idle(draft: Draft, mentions: Sequence[Occurrence], gone: Set[cst.CSTNode]) 
     return assignments
 
 
+def _only_looks(node: cst.CSTNode, draft: Draft, inside: Set[cst.CSTNode] = frozenset()) -> bool:
+    """Whether all that code calls is what lists devices: nothing is printed on the way. `inside`: functions entered."""
+    for call in calls_in(node):
+        if is_pure_call(call) or draft.facts.symbols.get(call.func):
+            continue
+        if isinstance(call.func, cst.Attribute) and call.func.attr.value in _LISTS | {"list_devices", "lower", "upper"}:
+            continue
+        functions = draft.facts.options(call.func)
+        if not functions or not all(
+            isinstance(function, FunctionValue)
+            and function.module is draft.module
+            and function.node not in inside
+            and _only_looks(function.node.body, draft, {*inside, function.node})
+            for function in functions
+        ):
+            return False
+    return True
+
+
 def _is_spoken_of(name: str, draft: Draft) -> bool:
-    """Whether the reader is told to use a variable: what goes cannot be read off it."""
+    """Whether a warning tells to use a variable: a setting at the top of a module is kept for that."""
     spoken = re.compile(rf"`[^`]*\b{re.escape(name)}\b[^`]*`")
     return any(finding.action == "warn" and spoken.search(finding.message) for finding in draft.noted)
 
