@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kit import check_migrated
+from tests.kit import actions, check_migrated, migrate
 from tests.plan.whole import migrated
 
 GENERATOR = "def rows():\n    while True:\n        {}\n\n\n"
@@ -164,3 +164,88 @@ model.fit(Pairs())
     file = check_migrated(text)
     assert "        return tuple(pairs), np.array(numbers)\n" in file.after
     assert "        return images, labels\n" in file.after
+
+
+TWO_OUTPUTS = """\
+import numpy as np
+from tensorflow.keras.layers import Dense, Input
+from tensorflow.keras.models import Model
+from tensorflow.keras.utils import Sequence, multi_gpu_model
+
+rows = Input((4,))
+model = Model(rows, [Dense(1, name="one")(rows), Dense(2, name="two")(rows)])
+teacher = Model(rows, [Dense(1)(rows), Dense(2)(rows)])
+single = Model(rows, Dense(1)(rows))
+
+
+def made():
+    return [np.zeros((8, 1)), np.zeros((8, 2))]
+
+
+class Taught(Sequence):
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, index):
+        {lines}
+
+
+parallel = multi_gpu_model(model, gpus=2)
+parallel.compile("sgd", "mse")
+parallel.fit_generator(Taught(), epochs=2)
+"""
+LOOP = "goals = []\n        for size in sizes:\n            goals.append(np.zeros((8, size)))\n        "
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("return x, teacher.predict(x)", "return x, tuple(teacher.predict(x))"),
+        ("return [x, teacher.predict(x)]", "return [x, tuple(teacher.predict(x))]"),
+        ("goals = teacher.predict(x)\n        return x, goals", "return x, tuple(goals)"),
+        ("return x, list(teacher.predict(x))", "return x, tuple(list(teacher.predict(x)))"),
+        (LOOP + "return x, goals", "return x, tuple(goals)"),
+        ("goals = [np.zeros((8, n)) for n in sizes]\n        return x, goals", "return x, tuple(goals)"),
+        ("return x, [np.zeros((8, n)) for n in sizes]", "return x, tuple([np.zeros((8, n)) for n in sizes])"),
+        ("return x, [a] + [b]", "return x, tuple([a] + [b])"),
+        ("return x, made()", "return x, tuple(made())"),
+        ("return x, made(), [np.ones(8) for _ in range(2)]", "tuple(made()), tuple([np.ones(8) for _ in range(2)])"),
+    ],
+)
+def test_a_list_for_several_outputs_is_a_tuple(before: str, after: str) -> None:
+    file = check_migrated(TWO_OUTPUTS.format(lines=before))
+    assert after in file.after
+    assert set(actions(file, "TFM235")) == {"rewrite"}
+    assert migrate(file.after).after == file.after
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "return x, single.predict(x)",
+        "return x, goals_of(x)",
+        "return x, (a, b)",
+        "return x, a + b",
+        "return x, {'one': a, 'two': b}",
+        "return x, tuple(teacher.predict(x))",
+        LOOP.replace("goals", "pictures") + "return pictures, (a, b)",
+    ],
+)
+def test_what_may_be_no_list_stays(lines: str) -> None:
+    file = check_migrated(TWO_OUTPUTS.format(lines=lines))
+    assert lines in file.after
+    assert actions(file, "TFM235") == []
+
+
+def test_a_list_of_unknown_length_stays_where_the_model_has_one_output() -> None:
+    text = TWO_OUTPUTS.replace("multi_gpu_model(model,", "multi_gpu_model(single,").format(
+        lines=LOOP + "return x, goals"
+    )
+    file = check_migrated(text)
+    assert actions(file, "TFM235") == []
+
+
+def test_a_list_for_several_inputs_is_a_tuple() -> None:
+    text = TWO_OUTPUTS.replace("Model(rows, [Dense(1, name", "Model([rows, Input((2,))], [Dense(1, name")
+    file = check_migrated(text.format(lines="parts = [np.zeros((8, n)) for n in sizes]\n        return parts, (a, b)"))
+    assert "return tuple(parts), (a, b)" in file.after

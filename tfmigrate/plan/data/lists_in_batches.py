@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.data.made_batches import batches_made, parts_of
+from tfmigrate.plan.data.made_batches import Batch, batches_made, parts_of
+from tfmigrate.plan.data.only_output import has_one_input, has_one_output
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.reaching import settled
-from tfmigrate.understand.values import Items
+from tfmigrate.understand.program import Module
+from tfmigrate.understand.reaching import reaching, settled, unpacked
+from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.values import Items, Opaque, Value
 from tfmigrate.written import listed
 
 
@@ -29,7 +32,11 @@ def check(context: Context) -> Iterator[CallChange]:
             message = f"{_FAILS}; predict() reads this one as several inputs, and training as inputs and targets"
             yield CallChange(codes.LISTS_IN_BATCHES, batch.node, message, action="warn")
             continue
-        lists = [node for node in parts_of(batch.node) if _length(node, facts) or _is_of_arrays(node, context)]
+        lists = [
+            node
+            for place, node in enumerate(parts_of(batch.node))
+            if _length(node, facts) or _is_of_arrays(node, context) or _is_of_several(node, place, batch, context)
+        ]
         if batch.is_yielded and _length(batch.node, facts) > 1:
             lists.insert(0, batch.node)  # A Sequence may return one.
         for node in lists:
@@ -64,6 +71,43 @@ def _is_of_arrays(node: cst.BaseExpression, context: Context) -> bool:
     counts = [argument.value for argument in over.args]
     few = all(isinstance(number, cst.Integer) and 1 < number.evaluated_value < 9 for number in counts)
     return len(counts) == 1 and few and context.facts.symbols.get(value.elt.func, "").startswith("numpy.")
+
+
+def _is_of_several(node: cst.BaseExpression, place: int, batch: Batch, context: Context) -> bool:
+    """Whether it is a list, of unknown length, for several inputs or outputs: one would take no list."""
+    facts, modules = context.facts, context.modules
+    one = has_one_output(batch.models, facts, modules) if place else has_one_input(batch.models, facts, modules)
+    return one is False and not _is_unpacked(node, context.scopes) and _is_list(node, facts, modules)
+
+
+def _is_unpacked(node: cst.BaseExpression, scopes: Scopes) -> bool:
+    """Whether a variable is a part of what a call gives: the function that is called returns the tuple."""
+    occurrence = scopes.occurrence(node)
+    if occurrence is None or not isinstance(node, cst.Name):
+        return False
+    return any(unpacked(binding) is not None for binding in reaching(node.value, occurrence.scope, scopes))
+
+
+def _is_list(node: cst.CSTNode, facts: Facts, modules: Mapping[Module, Facts]) -> bool:
+    """Whether it is surely one: a comprehension, lists that are added, or what a model of several outputs predicts."""
+    if isinstance(node, cst.ListComp | cst.List):
+        return True
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
+        return _is_list(node.left, facts, modules) or _is_list(node.right, facts, modules)
+    known = facts.options(node)
+    return bool(known) and all(
+        option.kind == "list" if isinstance(option, Items) else _makes_list(option, facts, modules) for option in known
+    )
+
+
+def _makes_list(value: Value, facts: Facts, modules: Mapping[Module, Facts]) -> bool:
+    call = value.node if isinstance(value, Opaque) else None
+    if not isinstance(call, cst.Call):
+        return False
+    if isinstance(call.func, cst.Name) and call.func.value == "list":
+        return call.func not in facts.symbols
+    predicting = [use for use in facts.uses if use.call is call and use.method in ("predict", "predict_on_batch")]
+    return bool(predicting) and all(has_one_output(use.models, facts, modules) is False for use in predicting)
 
 
 def _as_tuple(node: cst.BaseExpression, facts: Facts, bare: bool) -> Replace:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import WITH_TARGETS, named_arguments
-from tfmigrate.plan.change.model_outputs import outputs_given
+from tfmigrate.plan.change.model_outputs import inputs_given, outputs_given
 from tfmigrate.plan.data.made_batches import batches_made, targets_of
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
@@ -59,9 +59,22 @@ def has_one_output(
 
     `modules`: the facts of other modules, in which a model may be made.
     """
-    known = modules or {}
+    return _each_has_one(outputs_given, models, facts, modules or {})
+
+
+def has_one_input(models: Set[ModelObject], facts: Facts, modules: Mapping[Module, Facts]) -> bool | None:
+    """Whether each of them has one input, in the same way."""
+    return _each_has_one(inputs_given, models, facts, modules)
+
+
+_Given = Callable[[ModelObject, Facts], "cst.BaseExpression | None"]
+
+
+def _each_has_one(
+    given: _Given, models: Set[ModelObject], facts: Facts, modules: Mapping[Module, Facts]
+) -> bool | None:
     answers = {
-        _has_one(model, known.get(model.site.frame.module, facts) if model.site is not None else facts)
+        _has_one(given, model, modules.get(model.site.frame.module, facts) if model.site is not None else facts)
         for model in models
     }
     if False in answers:
@@ -69,15 +82,15 @@ def has_one_output(
     return True if answers == {True} else None
 
 
-def _has_one(model: ModelObject, facts: Facts) -> bool | None:
+def _has_one(given: _Given, model: ModelObject, facts: Facts) -> bool | None:
     if names.canonical(model.maker) == "keras.models.Sequential":
         return True
-    outputs = outputs_given(model, facts)
-    if outputs is None:
+    tensors = given(model, facts)
+    if tensors is None:
         return None
-    if isinstance(outputs, cst.List | cst.Tuple):
-        return len(outputs.elements) == 1
-    values = facts.options(outputs)
+    if isinstance(tensors, cst.List | cst.Tuple):
+        return len(tensors.elements) == 1
+    values = facts.options(tensors)
     if any(isinstance(option, Items) and len(option.values) > 1 for option in values):
         return False
     return True if values and all(isinstance(option, Made) and option.kind == "tensor" for option in values) else None
