@@ -114,15 +114,23 @@ def rate_keys(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
     own = {facts.module.code(log) for key, log in _filled(facts) if text_of(key) == "lr"}
     for key, log, node in _Keys(facts, scopes).reads:
         if text_of(key) == "lr" and key not in written and is_pure(log) and facts.module.code(log) not in own:
-            quote = key.value[-1]
-            new = f"{quote}learning_rate{quote}"
-            message = "Keras 3 logs the learning rate as 'learning_rate', Keras 2 as 'lr': written so that both work"
-            asked: cst.BaseExpression = key
-            code: Code = (f"{new} if {new} in ", log, " else ", key)
-            if isinstance(node, cst.Comparison):
-                words = ("in", "or") if isinstance(node.comparisons[0].operator, cst.In) else ("not in", "and")
-                asked, code = node, (f"({new} {words[0]} ", log, f" {words[1]} ", key, f" {words[0]} ", log, ")")
-            yield CallChange(codes.RATE_IN_LOGS, key, message, Replace(asked, code))
+            yield rate_asked(key, log, node)
+
+
+def rate_asked(key: cst.SimpleString, log: cst.BaseExpression, node: cst.BaseExpression) -> CallChange:
+    """The learning rate under the key that a log has: `node` asks the log for it, or whether it is there."""
+    message = "Keras 3 logs the learning rate as 'learning_rate', Keras 2 as 'lr': written so that both work"
+    new = f"{key.value[-1]}learning_rate{key.value[-1]}"
+    asked: cst.BaseExpression = key
+    code: Code = (f"{new} if {new} in ", log, " else ", key)
+    if isinstance(node, cst.Comparison):
+        words = ("in", "or") if isinstance(node.comparisons[0].operator, cst.In) else ("not in", "and")
+        asked, code = node, (f"({new} {words[0]} ", log, f" {words[1]} ", key, f" {words[0]} ", log, ")")
+    elif isinstance(node, cst.Attribute):
+        asked, code = node, (log, "[", *code[:-1], key.value, "]")
+    return CallChange(
+        codes.RATE_IN_LOGS, node if isinstance(node, cst.Attribute) else key, message, Replace(asked, code)
+    )
 
 
 def _filled(facts: Facts) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:

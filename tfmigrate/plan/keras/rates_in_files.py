@@ -1,0 +1,123 @@
+"""The learning rate in what a CSVLogger wrote, and in a table of a training's history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.calls import is_false, passed_as, text_of
+from tfmigrate.plan.keras.callbacks import rate_asked
+from tfmigrate.plan.keras.rates import SETTERS
+from tfmigrate.plan.names.context import Context, Migration
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.reaching import settled
+from tfmigrate.understand.scopes import LexicalScope, Scopes
+
+_LOGGER = "keras.callbacks.CSVLogger"
+
+
+def check(context: Context) -> Iterator[CallChange]:
+    """`table["lr"]` and `table.lr` ask for the column that there is; a file begun by Keras 2 is not continued."""
+    facts = context.facts
+    callbacks = context.migration.once(_callbacks)
+    for key, table, node in _Tables(facts, context.scopes, _LOGGER in callbacks).asked(context.quote):
+        yield rate_asked(key, table, node)
+    for call in facts.module.calls:
+        if names.canonical(facts.symbols.get(call.func, "")) == _LOGGER and callbacks & SETTERS:
+            append = passed_as("append", 2, call)
+            if append is not None and not is_false(append.value):
+                yield CallChange(codes.RATE_IN_LOGS, call, _CONTINUED, action="warn")
+
+
+_CONTINUED = (
+    "the learning rate is a column `lr` behind `loss` in a file of Keras 2, and `learning_rate` before it in one of "
+    "Keras 3: rows that are appended to an old file get into the wrong columns; begin a new one"
+)
+
+
+def _callbacks(migration: Migration) -> frozenset[str]:
+    """The callbacks of Keras that the program mentions."""
+    known = (names.canonical(name) for facts in migration.facts.modules.values() for name in facts.symbols.values())
+    return frozenset(name for name in known if name.startswith("keras.callbacks."))
+
+
+class _Tables:
+    """Which expressions of a module are tables, or rows of one, of what a training logged."""
+
+    def __init__(self, facts: Facts, scopes: Scopes, logs_to_file: bool) -> None:
+        self._facts, self._scopes, self._logs_to_file = facts, scopes, logs_to_file
+        self._rows = set(self._named_rows())
+        self._own = set(self._set_here())
+
+    def asked(self, quote: str) -> Iterator[tuple[cst.SimpleString, cst.BaseExpression, cst.BaseExpression]]:
+        """Each "lr" that a table is asked for, alone or in a list of columns; with the table, and what asks."""
+        for node in self._facts.module.all_of(cst.Subscript):
+            for key in _columns(node):
+                if isinstance(key, cst.SimpleString) and text_of(key) == "lr" and self._is_logged(node.value):
+                    yield key, node.value, node
+        for asking in self._facts.module.all_of(cst.Attribute):
+            if asking.attr.value == "lr" and self._is_logged(asking.value):
+                yield cst.SimpleString(f"{quote}lr{quote}"), asking.value, asking
+        for compared in self._facts.module.all_of(cst.Comparison):
+            (target, *others), key = compared.comparisons, compared.left
+            if not others and isinstance(target.operator, cst.In | cst.NotIn) and isinstance(key, cst.SimpleString):
+                if text_of(key) == "lr" and self._is_logged(target.comparator):
+                    yield key, target.comparator, compared
+
+    def _is_logged(self, node: cst.BaseExpression) -> bool:
+        """Whether it is a table whose column `lr` is no other than the logged one."""
+        return isinstance(node, cst.Name) and self._variable(node) not in self._own and self._is_table(node)
+
+    def _set_here(self) -> Iterator[tuple[str, LexicalScope | None]]:
+        """The variables whose column the program sets."""
+        for target in self._facts.module.all_of(cst.AssignTarget):
+            node = target.target
+            columns = _columns(node) if isinstance(node, cst.Subscript) else []
+            named = isinstance(node, cst.Attribute) and node.attr.value == "lr"
+            if isinstance(node, cst.Subscript | cst.Attribute) and isinstance(node.value, cst.Name):
+                if named or "lr" in map(text_of, columns):
+                    yield self._variable(node.value)
+
+    def _is_table(self, node: cst.Name) -> bool:
+        """Whether it is the name of one: what a file of the program, or a History, is read into."""
+        if self._variable(node) in self._rows:
+            return True
+        value = settled(node, self._scopes)
+        if not isinstance(value, cst.Call):
+            return False
+        name = self._facts.symbols.get(value.func, "")
+        if name == "pandas.DataFrame" and value.args:
+            first = value.args[0].value
+            return isinstance(first, cst.Attribute) and first.attr.value == "history"
+        return self._logs_to_file and name in ("pandas.read_csv", "pandas.read_table")
+
+    def _named_rows(self) -> Iterator[tuple[str, LexicalScope | None]]:
+        """The variables of loops over `csv.DictReader(file)`."""
+        for loop in self._facts.module.all_of(cst.For, cst.CompFor) if self._logs_to_file else ():
+            over = settled(loop.iter, self._scopes)
+            while (
+                isinstance(over, cst.Call)
+                and isinstance(over.func, cst.Name)
+                and over.func.value == "list"
+                and over.args
+            ):
+                over = over.args[0].value
+            if isinstance(over, cst.Call) and self._facts.symbols.get(over.func) == "csv.DictReader":
+                if isinstance(loop.target, cst.Name):
+                    yield self._variable(loop.target)
+
+    def _variable(self, node: cst.Name) -> tuple[str, LexicalScope | None]:
+        scope = self._scopes.holding(node)
+        return node.value, scope and self._scopes.owner(node.value, scope)
+
+
+def _columns(node: cst.Subscript) -> list[cst.BaseExpression]:
+    """What stands in `table["a"]`, or in the list in `table[["a", "b"]]`."""
+    index = node.slice[0].slice if len(node.slice) == 1 else None
+    if not isinstance(index, cst.Index):
+        return []
+    return [each.value for each in index.value.elements] if isinstance(index.value, cst.List) else [index.value]
