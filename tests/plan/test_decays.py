@@ -264,3 +264,20 @@ def test_a_model_that_is_one_of_two_is_one_model() -> None:
     assert not left(file)
     assert "keep_decay(SGD(learning_rate=0.1), 1e-3)" in file.after
     assert "callbacks=[ReduceLROnPlateau(), OptimizerDecay()]" in file.after
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("print(parallel_model.predict(x))", False),
+        ("parallel_model.load_weights('w.h5')\nparallel_model.evaluate(x, y)", False),
+        ("", True),
+        ("trainer.train(parallel_model)", True),
+        ("parallel_model.predict(x)\nother.fit(x, y)", True),
+    ],
+)
+def test_a_program_that_only_predicts_has_no_rate_to_set(asked: str, told: bool) -> None:
+    (file,) = migrated(train=f"{COMPILED}{asked}\n")
+    assert SCHEDULE in file.after
+    assert [message for message in left(file) if "no fit() of its model" in message] == left(file)
+    assert bool(left(file)) is told

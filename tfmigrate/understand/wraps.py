@@ -42,7 +42,8 @@ def wrap(
             continue
         place = parameters.index(keyword) if keyword in parameters else position if keyword is None else -1
         if not 0 <= place < len(parameters):
-            problem = f"it has an argument {keyword or 'too many'!r} that multi_gpu_model never had"
+            passed = f"`{keyword}=`, which it never had" if keyword else f"more than {len(parameters)} arguments"
+            problem = f"it is given {passed}"
             continue
         key = WRAP_PARAMETERS[place] if place < 2 else parameters[place]
         nodes[key], values[key] = argument.value, value

@@ -27,6 +27,10 @@ _HELPER = "LearningRateDecay"
 _KEEPER = "keep_decay"
 _ASKER = "OptimizerDecay"
 _SCHEDULES = "keras.optimizers.schedules."
+_PREDICTING = frozenset(
+    {"predict", "predict_generator", "predict_on_batch", "evaluate", "evaluate_generator", "test_on_batch"}
+)
+"""The methods that ask a model, and change nothing in it."""
 
 
 @dataclass(frozen=True)
@@ -292,13 +296,20 @@ class _Training:
         """What may set it, in words: unknown callbacks, or unknown training."""
         uses = self.uses(call)
         if not uses:
-            return "no fit() of its model was found, and its callbacks may set the rate"
+            unseen = "no fit() of its model was found, and its callbacks may set the rate"
+            return None if self._only_predicts(call) else unseen
         for use in uses:
             for value in self._callbacks(use):
                 if not self._is_harmless(value):
                     place = self._place(self._home(use), use.call)
                     return f"the {use.method}() at {place} gets unknown callbacks, which may set it"
         return None
+
+    def _only_predicts(self, call: cst.Call) -> bool:
+        """Whether the program predicts or evaluates with the models of an optimizer, and trains nothing."""
+        models = {model for use, _ in self._compiles.get(call, ()) for model in use.models}
+        asked = any(use.method in _PREDICTING and use.models & models for use in self._facts.uses)
+        return asked and not any(use.method in TRAINING for use in self._facts.uses)
 
     def _home(self, use: Use) -> Facts:
         return self._facts.modules[use.site.frame.module]

@@ -57,7 +57,7 @@ def _why_not(
 ) -> Refusal | None:
     """Why one wrap cannot be followed, or None."""
     if wrap.problem is not None:
-        return Refusal(codes.ODD_CALL, f"multi_gpu_model cannot be followed: {wrap.problem}")
+        return Refusal(codes.ODD_CALL, f"the call of multi_gpu_model cannot be read: {wrap.problem}")
     if wrap.wrapper_class is not None and wrap.wrapper_class.node in misused:
         name, place = wrap.wrapper_class.node.name.value, misused[wrap.wrapper_class.node]
         message = f"the class {name} wraps the model, and cannot be removed: {place} needs it"

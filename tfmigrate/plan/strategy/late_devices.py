@@ -145,8 +145,12 @@ def _variable_set_at(choice: DeviceChoice, strategy_unit: Unit, at: Site, carrie
 def _too_late(choice: DeviceChoice, owner: Owner, before: Unit) -> Refusal:
     module = choice.site.frame.module
     chosen, place = module.place(choice.node, owner.module), owner.module.place(before, module)
+    # Memory growth and the settings of a session say how they are used, not which.
+    function = dotted(choice.node.func).rpartition(".")[2] if isinstance(choice.node, cst.Call) else ""
+    are_set_up = "memory_growth" in function or "device_configuration" in function or "session" in function
+    done, what = (f"set up ({function})", "set them up") if are_set_up else ("chosen", "choose them")
     message = (
-        f"the GPUs are chosen at {chosen}, and the strategy must be made before the model, at {place}, which "
-        "starts them: choose them above that line"
+        f"the GPUs are {done} at {chosen}, and the strategy must be made before the model, at {place}, which "
+        f"starts them: {what} above that line"
     )
     return Refusal(codes.GPUS_TOO_LATE, message)

@@ -224,7 +224,9 @@ def _enough_devices(
 ) -> Written | Refusal | None:
     """`try: wrap except ValueError` fell back to one device when devices were missing, or gpus was below 2."""
     if guard.arm != "body":
-        return Refusal(codes.ODD_CALL, "it is in an `except` block: what failed before it cannot be determined")
+        return Refusal(
+            codes.ODD_CALL, "multi_gpu_model is called in an `except` block: what failed before it cannot be determined"
+        )
     if wrap.gpus is None or wrap.gpus_value == Visible("count"):
         return None  # MirroredStrategy() takes as many as there are.
     count = _count(carrier, wrap, owner, before)
