@@ -15,6 +15,15 @@ from tests.plan.whole import migrated
         ("Dense(512 / 2)", "Dense(int(512 / 2))"),
         ("size = np.int64(3)\nDense(size)", "size = np.int64(3)\nDense(int(size))"),
         ("keras.layers.RepeatVector(np.max(sizes))", "keras.layers.RepeatVector(int(np.max(sizes)))"),
+        ("keras.layers.Conv2D(64 / 2, 3)", "keras.layers.Conv2D(int(64 / 2), 3)"),
+        (
+            "n = 64 / 2\nkeras.layers.Conv2D(filters=n, kernel_size=3)",
+            "n = 64 / 2\nkeras.layers.Conv2D(filters=int(n), kernel_size=3)",
+        ),
+        ("Input((9, size / 2, 3))", "Input((9, int(size / 2), 3))"),
+        ("Input(shape=(size / 2,))", "Input(shape=(int(size / 2),))"),
+        ("keras.layers.UpSampling2D((n / 2, 2))", "keras.layers.UpSampling2D((int(n / 2), 2))"),
+        ("Dense(1, input_shape=(size / 2,))", "Dense(1, input_shape=(int(size / 2),))"),
     ],
 )
 def test_it_becomes_an_integer_of_python(before: str, after: str) -> None:
@@ -50,6 +59,12 @@ def test_an_embedding_has_two_sizes() -> None:
         "count = int(np.max(labels)) + 1\nDense(count)",
         "keras.layers.Conv2D(np.prod(shape), 3)",
         "keras.layers.Dropout(1 / 2)",
+        "keras.layers.Conv2D(filters, 3)",
+        "keras.layers.Conv2D(64 // 2, 3)",
+        "keras.layers.Conv2D(n, 3 / 1)",
+        "Input((np.prod(shape), size // 2))",
+        "Input(shape)",
+        "Dense(1, input_shape=shape)",
         "Dense(4, np.prod(shape))",
         "Dense(*sizes)",
         "class Dense:\n    pass\n\n\nDense(np.prod(shape))",

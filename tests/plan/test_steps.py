@@ -54,6 +54,50 @@ def test_a_quotient_is_rounded_up(before: str, after: str) -> None:
     assert file.after.endswith(after)
 
 
+OPTIONS = """\
+import argparse
+import math
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--steps", type=float, default=4)
+parser.add_argument("--epochs", type=int, default=4)
+args = parser.parse_args()
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("model.fit_generator(feed, 4, n / 2)\n", "model.fit(feed, steps_per_epoch=4, epochs=math.ceil(n / 2))\n"),
+        ("model.fit_generator(feed, 4, epochs=1e1)\n", "model.fit(feed, steps_per_epoch=4, epochs=math.ceil(1e1))\n"),
+        (
+            "model.fit_generator(feed, 4, 9, initial_epoch=n / 4)\n",
+            "model.fit(feed, steps_per_epoch=4, epochs=9, initial_epoch=int(n / 4))\n",
+        ),
+        ("model.predict(feed, steps=args.steps)\n", "model.predict(feed, steps=math.ceil(args.steps))\n"),
+        ("model.predict(feed, steps=args.steps * 2)\n", "model.predict(feed, steps=math.ceil(args.steps * 2))\n"),
+    ],
+)
+def test_epochs_and_options_that_are_floats(before: str, after: str) -> None:
+    file = migrate(OPTIONS + MODEL + before)
+    assert file.after.endswith(after)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "model.fit(feed, steps_per_epoch=args.epochs)",
+        "model.fit(feed, steps_per_epoch=self.steps)",
+        "model.fit(feed, steps_per_epoch=int(args.steps))",
+        "model.fit(feed, epochs=n / 2)",
+        "model.fit(feed, initial_epoch=n)",
+    ],
+)
+def test_options_that_are_whole_and_epochs_of_fit_stay(line: str) -> None:
+    file = migrate(f"{OPTIONS}{MODEL}{line}\n")
+    assert file.after.endswith(f"{line}\n")
+
+
 @pytest.mark.parametrize("steps", ["n // 16", "int(n / 16)", "steps", "20", "max(1, n // b)", "n // b * 2"])
 def test_what_is_whole_or_unknown_stays(steps: str) -> None:
     file = migrate(f"{MODEL}model.fit(feed, steps_per_epoch={steps})\n")

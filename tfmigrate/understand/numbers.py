@@ -28,6 +28,11 @@ def is_no_integer(value: Value) -> bool:
     )
 
 
+def is_quotient(value: Value) -> bool:
+    """Whether a value may be a quotient, a float of Python."""
+    return any(isinstance(option, Opaque) and option.origin == _QUOTIENT for option in options(value))
+
+
 def calculated(left: Value, right: Value, node: cst.CSTNode) -> Opaque | None:
     """What arithmetic gives that makes such a number, or goes on from one; None for any other, tensors' above all."""
     if is_keras(left) or is_keras(right):

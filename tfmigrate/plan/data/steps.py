@@ -9,22 +9,25 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import keywords
+from tfmigrate.plan.change.command_line import declarations, is_of_absl, last_name
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import dotted, names_imported
+from tfmigrate.understand.program import Module, dotted, names_imported
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import Scopes
-from tfmigrate.understand.values import Literal
+from tfmigrate.understand.values import Literal, Opaque
 
 _COUNTS = {
     "fit": ("steps_per_epoch", "validation_steps"),
-    "fit_generator": ("steps_per_epoch", "validation_steps"),
+    "fit_generator": ("steps_per_epoch", "epochs", "validation_steps"),
     "evaluate": ("steps",),
     "predict": ("steps",),
     "evaluate_generator": ("steps",),
     "predict_generator": ("steps",),
 }
+_BY_PLACE = {"fit_generator": 3, "evaluate_generator": 2, "predict_generator": 2}
+"""How many arguments of a method are the data and numbers of steps and epochs, by their places."""
 
 
 def check_last(context: Context, others: Sequence[CallChange]) -> Iterator[CallChange]:
@@ -32,52 +35,77 @@ def check_last(context: Context, others: Sequence[CallChange]) -> Iterator[CallC
 
     A Sequence in epochs of its own rounds the steps that it is given.
     """
-    facts, scopes = context.facts, context.scopes
+    facts, scopes, modules = context.facts, context.scopes, tuple(context.modules)
     in_epochs = (change.node for change in others if change.code == codes.SEQUENCE_STEPS and change.edits)
     seen: set[cst.CSTNode] = {node.value for node in in_epochs if isinstance(node, cst.Arg)}
     for use in facts.uses:
         if not use.is_of_model and not use.method.endswith("_generator"):
             continue
         counts = [argument.value for name in _COUNTS.get(use.method, ()) if (argument := keywords(use.call).get(name))]
-        if use.method.endswith("_generator") and len(use.call.args) > 1 and use.call.args[1].keyword is None:
-            counts.append(use.call.args[1].value)
+        if use.method.endswith("_generator"):
+            counts += [arg.value for arg in use.call.args[1 : _BY_PLACE[use.method]] if arg.keyword is None]
         for node in counts:
             if node in seen:
                 continue
             seen.add(node)
-            kind = _kind(settled(node, scopes), facts)
+            kind = _kind(settled(node, scopes), facts, modules)
             if kind == "fraction":
                 edit = _rounded_up(node, facts, scopes)
                 yield CallChange(codes.FRACTIONAL_STEPS, node, f"{_FLOAT}: it is rounded up, as Keras 2 counted", edit)
             elif kind == "whole":
                 edit = Replace(node, ("int(", node, ")"))
                 yield CallChange(codes.FRACTIONAL_STEPS, node, f"{_FLOAT}, even one that was rounded", edit)
+        first = keywords(use.call).get("initial_epoch") if use.method == "fit_generator" else None
+        begun = settled(first.value, scopes) if first is not None else None
+        if first is not None and begun is not None and _kind(begun, facts, modules) and first.value not in seen:
+            seen.add(first.value)
+            message = "the first epoch is a float, which Keras 3 refuses: its integer part is written"
+            yield CallChange(
+                codes.FRACTIONAL_STEPS, first.value, message, Replace(first.value, ("int(", first.value, ")"))
+            )
 
 
-_FLOAT = "a number of steps that is a quotient is a float, which Keras 3 refuses"
+_FLOAT = "this number of steps or epochs is a float, which Keras 3 refuses"
 _ROUNDINGS = frozenset(f"numpy.{name}" for name in ("ceil", "floor", "rint", "round", "around", "trunc", "fix"))
 _AS_GIVEN = frozenset({"max", "min", "abs"})
 """What gives a float where it is given one."""
 
 
-def _kind(node: cst.BaseExpression, facts: Facts) -> str | None:
+def _kind(node: cst.BaseExpression, facts: Facts, modules: Sequence[Module]) -> str | None:
     """What an expression that is surely a float is: "whole", or "fraction" where it may be one; None for any other."""
     if isinstance(node, cst.Float):
         return "fraction"
+    if isinstance(node, cst.Attribute):
+        return "fraction" if _is_float_option(node, facts, modules) else None
     if isinstance(node, cst.Call):
         name = facts.symbols.get(node.func, "") or dotted(node.func)
         if name in _ROUNDINGS:
             return "whole"
-        inside = {_kind(arg.value, facts) for arg in node.args} if name in _AS_GIVEN else set()
+        inside = {_kind(arg.value, facts, modules) for arg in node.args} if name in _AS_GIVEN else set()
         return "fraction" if name == "float" or "fraction" in inside else "whole" if "whole" in inside else None
     if isinstance(node, cst.BinaryOperation):
-        sides = {_kind(node.left, facts), _kind(node.right, facts)}
+        sides = {_kind(node.left, facts, modules), _kind(node.right, facts, modules)}
         if isinstance(node.operator, cst.Divide):
             return "fraction"
         if isinstance(node.operator, cst.FloorDivide):
             return "whole" if sides != {None} else None
         return "fraction" if "fraction" in sides else "whole" if "whole" in sides else None
     return None
+
+
+def _is_float_option(node: cst.Attribute, facts: Facts, modules: Sequence[Module]) -> bool:
+    """Whether it is what the command line gives for an option that is declared as a float."""
+    if not any(isinstance(option, Opaque) and option.settings for option in facts.options(node.value)):
+        return False
+    declared = [call for _, call in declarations(node, modules)]
+    return bool(declared) and all(_is_float(call) for call in declared)
+
+
+def _is_float(declaration: cst.Call) -> bool:
+    if is_of_absl(declaration):
+        return last_name(declaration.func) == "DEFINE_float"
+    kind = keywords(declaration).get("type")
+    return kind is not None and isinstance(kind.value, cst.Name) and kind.value.value == "float"
 
 
 def _rounded_up(node: cst.BaseExpression, facts: Facts, scopes: Scopes) -> Replace:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import libcst as cst
 
@@ -12,8 +12,9 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.numbers import is_no_integer
+from tfmigrate.understand.numbers import is_no_integer, is_quotient
 from tfmigrate.understand.reaching import named
+from tfmigrate.understand.values import Value
 
 _COUNTS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("Dense", "LSTM", "GRU", "SimpleRNN", "LSTMCell", "GRUCell", "SimpleRNNCell"), ("units",)),
@@ -23,6 +24,15 @@ _COUNTS: Mapping[str, tuple[str, ...]] = {
     "RepeatVector": ("n",),
 }
 """The first parameters of the layers whose sizes must be of Python's type; those of convolutions need not."""
+_FILTERS = frozenset(
+    f"{kind}{axes}D{transposed}"
+    for kind in ("Conv", "Convolution", "SeparableConv", "ConvLSTM")
+    for axes in (1, 2, 3)
+    for transposed in ("", "Transpose")
+)
+"""The layers whose first parameter is the number of filters, which may be a number of NumPy."""
+_SHAPES = {"Input": ("shape",), **{f"UpSampling{axes}D": ("size",) for axes in (1, 2, 3)}}
+"""Parameters that are tuples of sizes, beside those of every layer."""
 
 
 def check(context: Context) -> Iterator[CallChange]:
@@ -30,16 +40,32 @@ def check(context: Context) -> Iterator[CallChange]:
     facts = context.facts
     for call in facts.module.calls:
         name = facts.symbols.get(call.func, "")
-        parameters = _COUNTS.get(name.rpartition(".")[2], ()) if names.is_layer(name) else ()
-        sizes = (arg.value for word, arg in named(call.args, parameters) if word in parameters and not arg.star)
-        for node in sizes:
-            if _is_no_integer(node, facts):
-                message = "Keras 3 accepts neither NumPy numbers nor floats as the size of a layer: converted to int"
-                edit = Replace(node, ("int(", node, ")"))
-                yield CallChange(codes.NUMPY_INTEGERS, node, message, edit)
+        if names.is_layer(name):
+            for node, may_be_numpy in _sizes(call, name.rpartition(".")[2]):
+                if _is_unfit(node, is_quotient if may_be_numpy else is_no_integer, facts):
+                    message = f"Keras 3 accepts no {_KINDS[may_be_numpy]} as the size of a layer: converted to int"
+                    yield CallChange(codes.NUMPY_INTEGERS, node, message, Replace(node, ("int(", node, ")")))
 
 
-def _is_no_integer(node: cst.BaseExpression, facts: Facts) -> bool:
+_KINDS = {False: "NumPy number or float", True: "float"}
+
+
+def _sizes(call: cst.Call, layer: str) -> Iterator[tuple[cst.BaseExpression, bool]]:
+    """The sizes that a layer is given, and whether each may be a number of NumPy."""
+    counts = _COUNTS.get(layer, ())
+    filters = ("filters",) if layer in _FILTERS else ()
+    shapes = _SHAPES.get(layer, ())
+    for word, argument in named(call.args, counts or filters or shapes):
+        if argument.star:
+            continue
+        if word in (*counts, *filters):
+            yield argument.value, word in filters
+        elif word in (*shapes, "input_shape", "batch_input_shape") and isinstance(argument.value, cst.Tuple | cst.List):
+            yield from ((element.value, True) for element in argument.value.elements)
+
+
+def _is_unfit(node: cst.BaseExpression, unfit: Callable[[Value], bool], facts: Facts) -> bool:
     if isinstance(node, cst.BinaryOperation):
-        return isinstance(node.operator, cst.Divide) or any(_is_no_integer(x, facts) for x in (node.left, node.right))
-    return any(map(is_no_integer, facts.options(node)))
+        sides = (node.left, node.right)
+        return isinstance(node.operator, cst.Divide) or any(_is_unfit(side, unfit, facts) for side in sides)
+    return any(map(unfit, facts.options(node)))
