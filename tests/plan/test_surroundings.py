@@ -58,6 +58,27 @@ LAYERS = "inputs = Input((8,))\ncode = Dense(2)(inputs)\nother = Dense(2)(inputs
         ("Lambda(lambda code: K.sum(code))(code)", "Lambda(lambda code: K.sum(code))(code)", None),
         ("Lambda(lambda x: K.reshape(x, shape[1:]))(code)", "Lambda(lambda x: K.reshape(x, shape[1:]))(code)", None),
         ("Lambda(lambda x: K.sum(x) * scale)(code)", "Lambda(lambda x: K.sum(x) * scale)(code)", None),
+        (
+            "Lambda(lambda x: K.reshape(x, K.int_shape(other)[1:]))(code)",
+            "Lambda(lambda x: K.reshape(x, K.int_shape(other)[1:]))(code)",
+            None,
+        ),
+        (
+            "Lambda(lambda x: K.reshape(x, other.shape[1:]))(code)",
+            "Lambda(lambda x: K.reshape(x, other.shape[1:]))(code)",
+            None,
+        ),
+        ("Lambda(lambda x: K.cast(x, K.dtype(code)))(code)", "Lambda(lambda x: K.cast(x, K.dtype(code)))(code)", None),
+        (
+            "Lambda(lambda x: K.reshape(x, K.shape(other)))(code)",
+            "Lambda(lambda x: K.reshape(x, K.shape(other)))(code)",
+            "warn",
+        ),
+        (
+            "Lambda(lambda x: K.reshape(other, K.int_shape(other)[1:]))(code)",
+            "Lambda(lambda x: K.reshape(other, K.int_shape(other)[1:]))(code)",
+            "warn",
+        ),
     ],
 )
 def test_a_layer_that_reads_a_tensor_from_outside(layer: str, after: str, action: str | None) -> None:

@@ -20,6 +20,9 @@ from tfmigrate.understand.values import Mapping as Known
 from tfmigrate.walk import walk
 
 _INPUT = "keras.layers.Input"
+_ASKING = frozenset({"keras.backend.int_shape", "keras.backend.ndim", "keras.backend.dtype"})
+_KNOWN = frozenset({"shape", "get_shape", "_keras_shape", "dtype", "ndim", "name"})
+"""Attributes of a tensor that are known when the model is built."""
 
 
 def check(context: Context) -> Iterator[CallChange]:
@@ -87,6 +90,7 @@ def layers_over_tensors(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
     Where the tensor is the very one that the layer is called on, the parameter is written.
     """
     inputs = {call.func: call.args[0].value for call in facts.module.calls if len(call.args) == 1}
+    described = _described(facts)
     for call in facts.module.calls:
         if facts.canonical(call.func) != "keras.layers.Lambda" or not call.args:
             continue
@@ -98,6 +102,7 @@ def layers_over_tensors(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
             part
             for part in walk(inner.body)
             if isinstance(part, cst.Name)
+            and part not in described
             and scopes.owner(part.value, scopes.by_node[inner]) is not scopes.by_node[inner]
             and _is_of_layers(part, facts, scopes)
         ]
@@ -113,6 +118,17 @@ def layers_over_tensors(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
                 "call the layer on a list of all tensors that it reads"
             )
             yield CallChange(codes.OUTSIDE_TENSORS, call, message, action="warn")
+
+
+def _described(facts: Facts) -> set[cst.BaseExpression]:
+    """What is only asked for its static shape or type, which any code may read."""
+    asked = {call.args[0].value for call in facts.module.calls if _asks(call, facts)}
+    read = [node for node in facts.module.all_of(cst.Attribute) if node.attr.value in _KNOWN]
+    return asked.union(read, (node.value for node in read))
+
+
+def _asks(call: cst.Call, facts: Facts) -> bool:
+    return len(call.args) == 1 and names.canonical(facts.symbols.get(call.func, "")) in _ASKING
 
 
 def _is_of_layers(node: cst.Name, facts: Facts, scopes: Scopes) -> bool:
@@ -139,8 +155,9 @@ def _reads(function: FunctionValue, facts: Facts, scopes: Scopes) -> str | None:
     scope = scopes.by_node[node]
     parameters = [param.name.value for param in node.params.params]
     own = parameters[0] if function.owner is not None and parameters else None
+    described = _described(facts)
     for part in walk(node.body):
-        if not isinstance(part, cst.Name | cst.Attribute) or not _is_tensor(part, facts):
+        if not isinstance(part, cst.Name | cst.Attribute) or part in described or not _is_tensor(part, facts):
             continue
         root = root_name(part)
         if root is None:
