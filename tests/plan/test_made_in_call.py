@@ -57,3 +57,46 @@ def test_so_is_that_of_a_base_class_and_of_a_model() -> None:
 )
 def test_others_are_not(lines: str) -> None:
     assert migrated(lines, "TFM428") == (lines, [])
+
+
+LOSS = "{before}def loss(t, p):\n    {line}\n    return K.mean(K.abs(net(t) - net(p)), axis=-1)\n\n\n"
+COMPILED = "parallel.compile('sgd', {loss})\nparallel.fit(batches)"
+VGG = "keras.applications.vgg16.VGG16(include_top=False)"
+
+
+@pytest.mark.parametrize(
+    ("before", "line", "loss", "told"),
+    [
+        ("", f"net = {VGG}", "loss", 1),
+        ("", "net = keras.models.load_model('net.h5')", "[loss]", 1),
+        ("", "net = Sequential([Dense(1), Dense(2)])", "loss", 3),
+        ("", f"net = {VGG}", "lambda t, p: loss(t, p)", 1),
+        (f"def build():\n    return {VGG}\n\n\n", "net = build()", "loss", 1),
+        ("", "scale = K.variable(2.0)", "loss", 1),
+    ],
+)
+def test_a_model_that_a_loss_builds_is_reported(before: str, line: str, loss: str, told: int) -> None:
+    lines = LOSS.format(before=before, line=line) + COMPILED.format(loss=loss)
+    assert migrated(lines, "TFM428")[1] == ["warn"] * told
+
+
+@pytest.mark.parametrize(
+    ("before", "line", "loss"),
+    [
+        (f"net = {VGG}\n", "scale = 2", "loss"),
+        (f"net = {VGG}\n", "net = Model(net.input, net.layers[3].output)", "loss"),
+        ("net = None\n", f"global net\n    if net is None:\n        net = {VGG}", "loss"),
+        (f"@lru_cache()\ndef build():\n    return {VGG}\n\n\n", "net = build()", "loss"),
+        ("", f"net = {VGG}", "'mse'"),
+        ("", "flat = keras.layers.Flatten()(t)", "loss"),
+    ],
+)
+def test_a_model_that_is_built_outside_of_the_loss_is_not(before: str, line: str, loss: str) -> None:
+    lines = LOSS.format(before=before, line=line) + COMPILED.format(loss=loss)
+    assert migrated(lines, "TFM428")[1] == []
+
+
+def test_a_model_in_the_function_round_a_loss_is_built_once() -> None:
+    inner = "    def loss(t, p):\n        return K.abs(net(t) - net(p))\n\n    return loss\n"
+    lines = f"def make():\n    net = {VGG}\n\n{inner}\n\n"
+    assert migrated(lines + COMPILED.format(loss="make()"), "TFM428")[1] == []

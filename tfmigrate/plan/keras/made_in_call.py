@@ -1,9 +1,9 @@
-"""Variables that a layer makes in its call()."""
+"""Variables that a layer makes in its call(), and models that a loss builds."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import libcst as cst
 
@@ -11,17 +11,22 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.names.context import Context
+from tfmigrate.plan.keras.losses import compiled
+from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import only_statement, units_of
+from tfmigrate.understand.program import Module, only_statement, units_of
 from tfmigrate.understand.reaching import parameters_of
-from tfmigrate.understand.values import FunctionValue
+from tfmigrate.understand.values import FunctionValue, Value, ordered
 from tfmigrate.walk import walk
 from tfmigrate.written import Code
 
 _VARIABLE = frozenset({"tensorflow.Variable", "tensorflow.compat.v1.Variable"})
 _MAKERS = _VARIABLE | {"keras.backend.variable"}
+_WITH_WEIGHTS = frozenset(
+    {"keras.models.load_model", "keras.models.model_from_json", "keras.models.Sequential"}
+    | {f"keras.layers.{name}" for name in ("Dense", "Conv2D", "Conv2DTranspose", "Conv3D", "BatchNormalization")}
+)
 _IS_BASE = re.compile(r"keras\.(.*\.)?(Layer|Model)").fullmatch
 """Also from where older versions keep them: keras.engine.topology.Layer."""
 _HELPER = "made_once"
@@ -56,6 +61,42 @@ def check(context: Context) -> Iterator[CallChange]:
     changes = [changed[node] for node in users]
     yield from helper.brought_by(users, changes)
     yield from (change for change in changed.values() if change.edit is None)
+    made = (node for function in context.migration.once(_losses) for node in _models_made(function, context.modules))
+    for node in dict.fromkeys(node for module, node in made if module is facts.module):
+        message = (
+            "a loss builds this each time it is called, and TensorFlow 2 lets no step of a training make variables: "
+            "build it once, outside of the function, and only call it in the loss"
+        )
+        yield CallChange(codes.MADE_IN_CALL, node, message, action="warn")
+
+
+def _losses(migration: Migration) -> list[FunctionValue]:
+    """The functions that the program compiles models with."""
+    shown = (each for facts in migration.facts.modules.values() for each in compiled(facts))
+    return _functions(value for each in shown for value in each.values)
+
+
+def _functions(values: Iterable[Value]) -> list[FunctionValue]:
+    return [value for value in ordered(frozenset(values)) if isinstance(value, FunctionValue)]
+
+
+def _models_made(loss: FunctionValue, modules: Mapping[Module, Facts]) -> Iterator[tuple[Module, cst.Call]]:
+    """What a loss makes that has variables, itself or in functions that it calls."""
+    pending, seen = [loss], {loss.node}
+    while pending:
+        function = pending.pop()
+        facts = modules.get(function.module)
+        if facts is None:
+            continue
+        for call in _always_made(function.node.body):
+            name = facts.symbols.get(call.func, "")
+            if names.is_pretrained(name) or names.canonical(name) in _WITH_WEIGHTS | _MAKERS:
+                yield function.module, call
+            called = [value for value in _functions(facts.options(call.func)) if value.node not in seen]
+            # What is decorated may remember what it gave: functools.lru_cache.
+            called = [value for value in called if not getattr(value.node, "decorators", ())]
+            pending += called
+            seen.update(value.node for value in called)
 
 
 def _made_once(
