@@ -328,6 +328,10 @@ SAVES = 'model.save_weights("last.h5")'
         ("sys.argv[1], by_name=False", "sys.argv[1]", "rewrite"),
         ("'last.h5', by_name=False", "'last.weights.h5'", "rewrite"),
         ("'last.h5', by_name=True", "'last.weights.h5'", "rewrite"),
+        ("'last.h5', True", "'last.weights.h5'", "rewrite"),
+        ("'last.h5', True, True", "'last.weights.h5', skip_mismatch=True", "rewrite"),
+        ("'last.h5', False, True", "'last.weights.h5', skip_mismatch=True", "rewrite"),
+        ("'last.h5', flag", "'last.weights.h5'", "rewrite"),
     ],
 )
 def test_weights_of_the_program_are_not_loaded_by_name(loaded: str, after: str, action: str) -> None:
@@ -346,6 +350,9 @@ def test_weights_of_the_program_are_not_loaded_by_name(loaded: str, after: str, 
         ("sys.argv[1]", SAVES),
         ("'imagenet.h5', by_name=True", SAVES),
         ("'imagenet.h5', by_name=False", SAVES),
+        ("'imagenet.h5', False", SAVES),
+        ("sys.argv[1], False", SAVES),
+        ("sys.argv[1], None", SAVES),
         ("'a.h5' if flag else 'b.h5', by_name=True", SAVES),
     ],
 )
@@ -353,3 +360,49 @@ def test_old_weights_are_loaded_by_name_as_before(loaded: str, saved: str) -> No
     file = migrate(BY_NAME.format(loaded=loaded, saved=saved))
     assert f"model.load_weights({loaded})\n" in file.after
     assert not [finding for finding in file.findings if "`by_name`" in finding.message]
+
+
+@pytest.mark.parametrize(
+    ("line", "after"),
+    [
+        ("model.load_weights('old.h5', True)", "model.load_weights('old.h5', by_name=True)"),
+        ("model.load_weights(sys.argv[1], flag)", "model.load_weights(sys.argv[1], by_name=flag)"),
+        ("model.load_weights('old.h5', False, x)", "model.load_weights('old.h5', by_name=False, skip_mismatch=x)"),
+        ("model.save('all.h5', True, False)", "model.save('all.h5', True, include_optimizer=False)"),
+        ("parallel.save('all.h5', True, False)", "model.save('all.h5', True, include_optimizer=False)"),
+        ("save_model(model, 'a.h5', True, False)", "save_model(model, 'a.h5', True, include_optimizer=False)"),
+    ],
+)
+def test_an_argument_whose_place_means_something_else_gets_its_name(line: str, after: str) -> None:
+    """Keras 3 and tf_keras read a second argument of load_weights() as `skip_mismatch`, and load in order of layers."""
+    text = BY_NAME.format(loaded="'old.h5'", saved=f"from keras.models import save_model\n{line}")
+    assert migrate(text).after.endswith(f"{after}\n")
+
+
+def test_it_is_named_for_several_workers_too() -> None:
+    text = BY_NAME.format(loaded="'old.h5', True", saved="")
+    assert "model.load_weights('old.h5', by_name=True)\n" in migrate(text, Settings(strategy="multi-worker")).after
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "model.load_weights('old.h5')",
+        "model.load_weights('old.h5', by_name=True)",
+        "model.load_weights('old.h5', *options)",
+        "model.load_weights('old.h5', True, True, True, True)",
+        "table.load_weights('old.h5', True)",
+        "own_model.load_weights('old.h5', True)",
+        "model.save('all.h5')",
+        "model.save('all.h5', False)",
+        "model.save('all.h5', True, True)",
+        "table.save('all.h5', True, False)",
+        "save_model(model, 'all.h5', True)",
+    ],
+)
+def test_arguments_in_places_that_mean_the_same_stay(line: str) -> None:
+    own = "class Own:\n    def load_weights(self, path, first):\n        pass\n\n\nown_model = Own()"
+    text = BY_NAME.format(loaded="'old.h5'", saved=f"from keras.models import save_model\n{own}\n{line}")
+    file = migrate(text)
+    assert file.after.endswith(f"{line}\n")
+    assert not [finding for finding in file.findings if "is given by name" in finding.message]

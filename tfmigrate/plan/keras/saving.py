@@ -17,6 +17,7 @@ from tfmigrate.plan.change.paths import Ending, Paths, ending_of, name_shape
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.callbacks import changed_keys, renamed_keys
 from tfmigrate.plan.keras.checkpoints import checkpoints
+from tfmigrate.plan.keras.file_arguments import by_name_of, names_of
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.contents import all_models
@@ -160,7 +161,7 @@ def checkpoint_files(context: Context) -> Iterator[CallChange]:
                     seen.add(literal.node)
                     yield _change(literal, module, ending, keys, files.read)
                 if ending is not None and other is facts:
-                    yield from _without_by_name(call)
+                    yield from _without_by_name(call, facts)
     yield from _by_name_of_any(facts, files)
     yield from _mentioned(facts, scopes, renamed, seen)
 
@@ -216,29 +217,27 @@ def _ends_well(written: Written, renamed: Container[str]) -> bool:
     )
 
 
-def _without_by_name(call: cst.Call) -> Iterator[CallChange]:
-    by_name = _by_name(call)
+def _without_by_name(call: cst.Call, facts: Facts) -> Iterator[CallChange]:
+    by_name = by_name_of(call, facts) if _loads_weights(call) else None
     if by_name is None:
         return
     if is_false(by_name.value):
-        yield _without_false(call, by_name)
+        yield _without_false(call, by_name, facts)
         return
     message = (
         "Keras 3 takes `by_name` for old .h5 files only: it is removed with the ending, and the layers are "
         "matched as they were saved; a model with other layers than the one that was saved no longer loads"
     )
-    yield CallChange(codes.WEIGHT_FILES, by_name, message, Revision(call, dropped=("by_name",)))
+    yield CallChange(codes.WEIGHT_FILES, by_name, message, _dropping(call, facts))
 
 
-def _by_name(call: cst.Call) -> cst.Arg | None:
-    """The argument that Keras 3 fails on where the file is a new one, unless it is None."""
-    by_name = keywords(call).get("by_name")
-    return None if by_name is None or is_none(by_name.value) else by_name
-
-
-def _without_false(call: cst.Call, by_name: cst.Arg) -> CallChange:
+def _without_false(call: cst.Call, by_name: cst.Arg, facts: Facts) -> CallChange:
     message = "Keras 3 takes `by_name` for old .h5 files only, False too, which is the default: it is removed"
-    return CallChange(codes.WEIGHT_FILES, by_name, message, Revision(call, dropped=("by_name",)))
+    return CallChange(codes.WEIGHT_FILES, by_name, message, _dropping(call, facts))
+
+
+def _dropping(call: cst.Call, facts: Facts) -> Revision:
+    return Revision(call, named=names_of(call, facts), dropped=("by_name",))
 
 
 def _by_name_of_any(facts: Facts, files: Files) -> Iterator[CallChange]:
@@ -246,7 +245,7 @@ def _by_name_of_any(facts: Facts, files: Files) -> Iterator[CallChange]:
     if all(saved.ending != WEIGHTS for saved in files.written):
         return
     for call in facts.module.calls:
-        by_name = _by_name(call) if _loads_weights(call) else None
+        by_name = by_name_of(call, facts) if _loads_weights(call) else None
         path = passed_as("filepath", 0, call)
         if by_name is None or path is None:
             continue
@@ -254,7 +253,7 @@ def _by_name_of_any(facts: Facts, files: Files) -> Iterator[CallChange]:
         if known or any(_new_ending(literal.text, files.renamed) for literal in literals):
             continue
         if is_false(by_name.value):
-            yield _without_false(call, by_name)
+            yield _without_false(call, by_name, facts)
         else:
             message = (
                 "Keras 3 takes `by_name` for old .h5 files only, and fails on it (ValueError) where this path is one "
