@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests import forks
 from tests.kit import actions, check_migrated
+from tfmigrate.plan.helpers import definition
 from tfmigrate.settings import Settings
 
 PROGRAM = """\
@@ -131,3 +133,76 @@ def test_no_other_hard_sigmoid_is_touched(before: str, layer: str) -> None:
     assert f"layer = {layer}\n" in file.after
     assert OLD not in file.after
     assert not actions(file, "TFM303")
+
+
+SAVED = """\
+from keras.callbacks import ModelCheckpoint
+from keras.layers import LSTM, Dense
+from keras.models import Sequential, load_model
+from keras.utils import multi_gpu_model
+
+net = Sequential([LSTM(8, recurrent_activation={gates}, input_shape=(5, 4)), Dense(1)])
+plain = Sequential([Dense(8, input_shape=(4,))])
+parallel = multi_gpu_model(net, gpus=2)
+parallel.compile("sgd", "mse")
+{saving}
+"""
+
+
+@pytest.mark.parametrize(
+    ("gates", "saving", "told"),
+    [
+        ("'hard_sigmoid'", "net.save('net.h5')", 1),
+        ("'hard_sigmoid'", "parallel.save('net.h5')", 1),
+        ("'hard_sigmoid'", "kept = ModelCheckpoint('net.h5')", 1),
+        ("'hard_sigmoid'", "text = net.to_json()", 1),
+        ("'hard_sigmoid'", "plain.save('net.h5')", 0),
+        ("'hard_sigmoid'", "net.save_weights('net.h5')", 0),
+        ("'hard_sigmoid'", "kept = ModelCheckpoint('net.h5', save_weights_only=True)", 0),
+        ("'hard_sigmoid'", "again = load_model('net.h5')", 0),
+        ("'sigmoid'", "net.save('net.h5')", 0),
+        ("'sigmoid'", "kept = ModelCheckpoint('net.h5')", 0),
+    ],
+)
+def test_where_a_model_is_saved_with_the_function_it_is_said(gates: str, saving: str, told: int) -> None:
+    file = check_migrated(SAVED.format(gates=gates, saving=saving))
+    messages = [finding.message for finding in file.findings if finding.code == "TFM303" and finding.action == "warn"]
+    assert sum("the file names the function keras_2_hard_sigmoid" in message for message in messages) == told
+
+
+@pytest.mark.parametrize(("imported", "told"), [("import other", 1), ("import maker", 0), ("import net", 0)])
+def test_what_loads_it_without_the_function_is_told_so(imported: str, told: int) -> None:
+    loader = (
+        f"from keras.models import load_model\nfrom keras.utils import multi_gpu_model\n{imported}\n\n"
+        "model = load_model('net.h5')\nparallel = multi_gpu_model(model, gpus=2)\nparallel.compile('sgd', 'mse')\n"
+    )
+    maker = SAVED.format(gates="'hard_sigmoid'", saving="")
+    assert (
+        actions(check_migrated(loader, maker=maker, net="import maker\n", other="kept = 1\n"), "TFM303")
+        == ["warn"] * told
+    )
+
+
+@pytest.mark.runs_tensorflow
+@pytest.mark.parametrize("keras", [3, 2])
+def test_the_function_is_found_again_by_its_registered_name(keras: int, python: forks.Python) -> None:
+    """By load_model(), by clones, and by Bidirectional, which Keras 3 makes of the configuration of its layer."""
+    helper = definition("keras_2_hard_sigmoid", {"tf": "tf"})
+    assert python(keras, f"import tensorflow as tf\n\n\n{helper}\n{FOUND_AGAIN}").stdout.split()[-1] == "found"
+
+
+FOUND_AGAIN = """
+
+
+layers, models = tf.keras.layers, tf.keras.models
+inner = layers.LSTM(3, recurrent_activation=keras_2_hard_sigmoid)
+model = models.Sequential(
+    [layers.Input((5, 4)), layers.Bidirectional(inner), layers.Dense(2, activation=keras_2_hard_sigmoid)]
+)
+expected = model(tf.ones((1, 5, 4))).numpy()
+for name in ("net.h5", "net.keras"):
+    model.save(name)
+    assert abs(models.load_model(name)(tf.ones((1, 5, 4))).numpy() - expected).max() < 1e-6
+models.clone_model(model)
+print("found")
+"""

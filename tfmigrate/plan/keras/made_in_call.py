@@ -11,7 +11,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.keras.losses import compiled
+from tfmigrate.plan.keras.compiled_functions import compiled
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts

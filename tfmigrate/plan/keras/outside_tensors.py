@@ -128,7 +128,7 @@ def _described(facts: Facts) -> set[cst.BaseExpression]:
 
 
 def _asks(call: cst.Call, facts: Facts) -> bool:
-    return len(call.args) == 1 and names.canonical(facts.symbols.get(call.func, "")) in _ASKING
+    return len(call.args) == 1 and facts.canonical(call.func) in _ASKING
 
 
 def _is_of_layers(node: cst.Name, facts: Facts, scopes: Scopes) -> bool:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from typing import TypeGuard
 
 import libcst as cst
@@ -16,6 +16,7 @@ from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.layer_places import models_by_call
+from tfmigrate.plan.keras.saved_helpers import SavedHelper
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
@@ -39,27 +40,26 @@ _FIRST_CLASSES = "tensorflow.python.keras.layers."
 
 
 def check(context: Context) -> Iterator[CallChange]:
-    yield from recurrent_defaults(context.facts, context.draft)
+    yield from recurrent_defaults(context.facts, context.settings)
+    helper, written = Helper.of(context.draft, _HELPER), list(_hard_gates(context.facts, context.draft))
+    yield from (change for change in written if change.action == "warn")
+    done = [change for change in written if change.action != "warn"]
+    yield from helper.brought_by([change.node for change in done], done)
+    yield from context.migration.once(_saved).files(context)
     yield from stateful_layers(context.facts, context.migration)
 
 
-def recurrent_defaults(facts: Facts, draft: Draft) -> Iterator[CallChange]:
-    """Write the old defaults out; where nothing says which version the code was written for, ask."""
-    settings, helper = draft.settings, Helper.of(draft, _HELPER)
-    written = list(_hard_sigmoids(facts, draft.scopes, helper))
-    for call in facts.module.calls:
-        real = facts.symbols.get(call.func, "")
+def recurrent_defaults(facts: Facts, settings: Settings) -> Iterator[CallChange]:
+    """Write the GRU's old default out; where nothing says which version the code was written for, ask."""
+    for call, real, present in _layers(facts):
         known, flavour = names.canonical(real), names.flavour(real)
-        if not known.startswith("keras.layers.") or has_stars(call):
-            continue
-        present = keywords(call)
         choice = sorted(option.name for option in facts.options(call.func) if isinstance(option, Symbol))
         if len(choice) > 1:
             yield from _say_choice(call, choice, present, settings)
             continue
         if known not in _GATED:
             continue
-        old = real.startswith(_FIRST_CLASSES) or settings.written_before(flavour, FIRST_WITH_SIGMOID)
+        old = _is_old(real, settings)
         if known in ("keras.layers.GRU", "keras.layers.GRUCell") and "reset_after" not in present:
             reset_first = settings.written_before(flavour, FIRST_WITH_RESET_AFTER)
             if old or reset_first or (reset_first is None and flavour == "keras"):
@@ -68,19 +68,53 @@ def recurrent_defaults(facts: Facts, draft: Draft) -> Iterator[CallChange]:
                 yield CallChange(codes.RECURRENT_DEFAULTS, call, message, edit)
             elif reset_first is None:
                 yield _ask(call, flavour, "reset_after", "False up to TensorFlow 1.15")
-        place = _PLACES.get(known.rpartition(".")[2], _PLACE)
-        if _INNER in present or passed_as("recurrent_activation", place, call) is not None:
-            continue
-        if old or known in _ALWAYS_HARD:
-            edit = Revision(call, set=(("recurrent_activation", helper.name),))
-            written.append(CallChange(codes.RECURRENT_DEFAULTS, call, _WRITTEN_OUT, edit))
-        elif old is None:
+        if old is None and known not in _ALWAYS_HARD and not _has_gates(call, known, present):
             before = "Keras 2.3" if flavour == "keras" else "TensorFlow 2.0"
             yield _ask(call, flavour, "recurrent_activation", f"'hard_sigmoid' before {before}")
-    warned = [change for change in written if change.action == "warn"]
-    yield from warned
-    done = [change for change in written if change.action != "warn"]
-    yield from helper.brought_by([change.node for change in done], done)
+
+
+def _layers(facts: Facts) -> Iterator[tuple[cst.Call, str, Mapping[str, cst.Arg]]]:
+    """Each call of a layer of Keras whose arguments can be read, with its name and its keywords."""
+    for call in facts.module.calls:
+        real = facts.symbols.get(call.func, "")
+        if names.canonical(real).startswith("keras.layers.") and not has_stars(call):
+            yield call, real, keywords(call)
+
+
+def _is_old(real: str, settings: Settings) -> bool | None:
+    """Whether a layer's gates were hard_sigmoid by default; None where the version is not known."""
+    return real.startswith(_FIRST_CLASSES) or settings.written_before(names.flavour(real), FIRST_WITH_SIGMOID)
+
+
+def _has_gates(call: cst.Call, known: str, present: Container[str]) -> bool:
+    """Whether a layer is given the activation of its gates."""
+    place = _PLACES.get(known.rpartition(".")[2], _PLACE)
+    return _INNER in present or passed_as("recurrent_activation", place, call) is not None
+
+
+def _hard_gates(facts: Facts, draft: Draft) -> Iterator[CallChange]:
+    """Where the function is written: by its name, and as the old default."""
+    helper = Helper.of(draft, _HELPER)
+    yield from _hard_sigmoids(facts, draft.scopes, helper)
+    for call, real, present in _layers(facts):
+        known = names.canonical(real)
+        one = sum(isinstance(option, Symbol) for option in facts.options(call.func)) < 2
+        is_hard = known in _ALWAYS_HARD or (known in _GATED and _is_old(real, draft.settings))
+        if one and is_hard and not _has_gates(call, known, present):
+            edit = Revision(call, set=(("recurrent_activation", helper.name),))
+            yield CallChange(codes.RECURRENT_DEFAULTS, call, _WRITTEN_OUT, edit)
+
+
+def _saved(migration: Migration) -> SavedHelper:
+    """The function in files that hold a whole model."""
+    used_at = {}
+    for module in migration.leaving & migration.drafts.keys():
+        draft = migration.drafts[module]
+        done = frozenset(change.node for change in _hard_gates(draft.facts, draft) if change.action != "warn")
+        if done:
+            used_at[module] = done
+    names_of = {Helper.of(migration.drafts[module], _HELPER).name for module in used_at}
+    return SavedHelper(codes.RECURRENT_DEFAULTS, f"function {min(names_of, default=_HELPER)}", used_at)
 
 
 def _say_choice(
@@ -89,8 +123,7 @@ def _say_choice(
     """A class that is chosen when the script runs: what one of them takes is an error for another."""
     changed = []
     for real in choice:
-        known, flavour = names.canonical(real), names.flavour(real)
-        old = real.startswith(_FIRST_CLASSES) or settings.written_before(flavour, FIRST_WITH_SIGMOID)
+        known, old = names.canonical(real), _is_old(real, settings)
         gru = known in ("keras.layers.GRU", "keras.layers.GRUCell") and "reset_after" not in present
         if known in _GATED and ((old is not False and "recurrent_activation" not in present) or gru):
             changed.append(known.rpartition(".")[2])

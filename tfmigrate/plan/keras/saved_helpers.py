@@ -1,0 +1,91 @@
+"""Models that are saved whole with a class or a function that is written into the program: what loads them needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass
+
+import libcst as cst
+
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.calls import is_false
+from tfmigrate.plan.keras.checkpoints import checkpoints
+from tfmigrate.plan.names.context import Context, Migration
+from tfmigrate.understand.contents import models_of
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import Module
+from tfmigrate.understand.values import ModelObject
+from tfmigrate.walk import walk
+
+_LOADERS = ("keras.models.load_model", "keras.models.model_from_json", "keras.models.model_from_config")
+
+
+@dataclass(frozen=True)
+class SavedHelper:
+    """One of them, which is registered with Keras under its name."""
+
+    code: str
+    what: str
+    """What a message calls it: "class BatchNorm"."""
+    used_at: Mapping[Module, Set[cst.CSTNode]]
+    """The nodes that are changed into uses of it; only modules that have some."""
+
+    def files(self, context: Context) -> Iterator[CallChange]:
+        """Each place that saves such a model, and each that may load one and does not know the helper."""
+        facts = context.facts
+        if not self.used_at:
+            return
+        for node in _saves(facts, frozenset[cst.CSTNode]().union(*self.used_at.values())):
+            message = (
+                f"the file names the {self.what}: a script that loads the model needs it too; copy its definition "
+                "there, or import it"
+            )
+            yield CallChange(self.code, node, message, action="warn")
+        if any(_in_one_process(facts.module, user, context.migration) for user in self.used_at):
+            return
+        maker = min(module.path for module in self.used_at)
+        for call in facts.module.calls:
+            if facts.canonical(call.func) in _LOADERS:
+                message = f"if the file holds a model of {maker}, its {self.what} is needed here: copy its definition"
+                yield CallChange(self.code, call, f"{message}, or import it", action="warn")
+
+
+def _saves(facts: Facts, used_at: Set[cst.CSTNode]) -> Iterator[cst.Call]:
+    """The calls that save a whole model which has such a layer, or may have one."""
+    seen: set[cst.Call] = set()
+    for use in facts.uses:
+        if use.method in ("save", "to_json") and use.is_of_model and use.call not in seen:
+            if not use.models or _has_one(use.models, used_at):
+                seen.add(use.call)
+                yield use.call
+    for call in facts.module.calls:
+        if facts.canonical(call.func) == "keras.models.save_model" and call.args:
+            models = frozenset[ModelObject]().union(*map(models_of, facts.options(call.args[0].value)))
+            if not models or _has_one(models, used_at):
+                yield call
+    for checkpoint in checkpoints(facts):
+        only = checkpoint.named.get("save_weights_only")
+        if only is None or is_false(only):
+            yield checkpoint.call
+
+
+def _has_one(models: Iterable[ModelObject], used_at: Set[cst.CSTNode]) -> bool:
+    """Whether one of these is in what makes a model, or a model that it is built on."""
+    units = {site.unit for model in models for part in model.base_models() for site in part.sites}
+    return any(part in used_at for unit in units for part in walk(unit))
+
+
+def _in_one_process(module: Module, other: Module, migration: Migration) -> bool:
+    """Whether what runs a module has another one loaded, as far as their imports say."""
+    return other in _reached(module, migration) or module in _reached(other, migration)
+
+
+def _reached(module: Module, migration: Migration) -> set[Module]:
+    """A module, and what it imports, directly or through others."""
+    pending, reached = [module], set[Module]()
+    while pending:
+        importing = pending.pop()
+        if importing not in reached:
+            reached.add(importing)
+            pending.extend(imported for first, imported in migration.facts.imports if first is importing)
+    return reached
