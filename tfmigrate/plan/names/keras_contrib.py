@@ -1,0 +1,55 @@
+"""`from keras_contrib.layers import CRF`: a package upon standalone Keras, which has no successor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePath
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.names.context import Context
+from tfmigrate.understand.program import dotted, import_statements
+
+_PACKAGE = "keras_contrib"
+_INSTEAD = {
+    "InstanceNormalization": (
+        "tf.keras.layers.GroupNormalization is near to it, with groups=-1 for axis=-1 and groups=1 for axis=None; it "
+        "adds its epsilon under the root, to the variance, where this adds 1e-3 to the deviation"
+    ),
+    "GroupNormalization": (
+        "tf.keras.layers.GroupNormalization takes other values for a group: this reshapes the picture without moving "
+        "the channels of a group together"
+    ),
+    "Swish": "with the default beta it is tf.keras.layers.Activation('silu')",
+    "CRF": "Keras has no such layer",
+}
+
+
+def check(context: Context) -> Iterator[CallChange]:
+    """Each import of it, unless the program has a copy of its own."""
+    if any(_PACKAGE in PurePath(module.path).parts for module in context.modules):
+        return
+    for statement, _ in import_statements(context.facts.module):
+        if isinstance(statement, cst.Import):
+            taken = [alias for alias in statement.names if _is_of_it(dotted(alias.name))]
+            yield from (_told(alias, "") for alias in taken)
+        elif not statement.relative and _is_of_it(dotted(statement.module)):
+            if isinstance(statement.names, cst.ImportStar):
+                yield _told(statement, "")
+            else:
+                yield from (_told(alias, dotted(alias.name)) for alias in statement.names)
+
+
+def _is_of_it(name: str) -> bool:
+    return name == _PACKAGE or name.startswith(f"{_PACKAGE}.")
+
+
+def _told(node: cst.CSTNode, name: str) -> CallChange:
+    instead = f"; {_INSTEAD[name]}" if name in _INSTEAD else ""
+    message = (
+        "keras_contrib was written for Keras up to 2.3, and calls what keras.backend no longer has: copy what is used "
+        f"into the program, with tensorflow.keras for keras{instead}"
+    )
+    return CallChange(codes.KERAS_CONTRIB, node, message, action="warn")
