@@ -8,7 +8,8 @@ import json
 import pytest
 
 from tests.forks import Python
-from tfmigrate.plan.estimator.layers import OPTIMIZERS, SCHEDULES
+from tfmigrate.plan.change.tf_train import OPTIMIZERS
+from tfmigrate.plan.estimator.layers import SCHEDULES
 
 PROGRAM = """
 import json, sys

@@ -8,6 +8,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import is_none, keywords, named_arguments
+from tfmigrate.plan.change.tf_train import OPTIMIZERS, REFUSED_OPTIMIZERS
 from tfmigrate.plan.estimator.layers import (
     CROSS_ENTROPIES,
     IGNORED_LOSS_ARGUMENTS,
@@ -15,8 +16,6 @@ from tfmigrate.plan.estimator.layers import (
     LOSSES,
     MEANS,
     METRICS,
-    OPTIMIZERS,
-    REFUSED_OPTIMIZERS,
     SCHEDULES,
 )
 from tfmigrate.plan.estimator.reader import SQUARES, Reader

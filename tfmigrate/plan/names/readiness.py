@@ -297,6 +297,8 @@ def taken_out(changes: Sequence[CallChange]) -> Iterator[cst.CSTNode]:
                 yield from walk(edit.node)
             elif isinstance(edit, Revision):
                 yield from (arg for arg in edit.call.args if arg.keyword and arg.keyword.value in edit.dropped)
+            elif isinstance(edit, Arguments) and edit.function is not None:
+                yield from walk(edit.call.func)
             elif isinstance(edit, Replace):
                 parts = {node for part in edit.parts for node in walk(part)}
                 yield from (node for node in walk(edit.node) if node not in parts)
