@@ -78,3 +78,36 @@ def test_other_names_stay(line: str) -> None:
     file = check_migrated(PROGRAM.format(line=line))
     assert actions(file, "TFM259") == []
     assert line in file.after or "y = " in file.after
+
+
+@pytest.mark.parametrize(
+    ("line", "written"),
+    [
+        ('y = Dense(4, name="")(x)', "y = Dense(4)(x)"),
+        ('y = Input((4,), name="")', "y = Input((4,))"),
+        ('y = Model(x, Dense(1)(x), name="")', "y = Model(x, Dense(1)(x))"),
+        ('y = dense(x, "")\n', "    return Dense(4, name=name or None)(x)"),
+        ('y = given(x, name="")\n', "else Dense(4, name=name or None)(x)"),
+        ('y = given(x, name="")\nz = given(x, "a/b")', 'else Dense(4, name=name.replace("/", "_") or None)(x)'),
+    ],
+)
+def test_an_empty_name_is_none(line: str, written: str) -> None:
+    assert written in check_migrated(PROGRAM.format(line=line)).after
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'y = Dense(4, name="a b")(x)',
+        'y = Dense(4, name="a")(x)',
+        "y = Dense(4, name=None)(x)",
+        'y = Dense(4, name=kind + "")(x)',
+        'y = record(name="")',
+        'y = tf.summary.create(name="")',
+        'y = dense(x, "a")\n',
+    ],
+)
+def test_names_that_are_not_empty_stay(line: str) -> None:
+    file = check_migrated(PROGRAM.format(line=line))
+    assert actions(file, "TFM259") == []
+    assert line in file.after

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from functools import cached_property
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import keywords
+from tfmigrate.plan.change.calls import Revision, is_none, keywords, text_of
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Facts
@@ -32,19 +32,38 @@ def check(context: Context) -> Iterator[CallChange]:
             yield from _looked_up(call, func, slashes, context)
             continue
         name = keywords(call).get("name")
-        if name is not None and slashes.may_be_in(name.value) and _is_named_by_keras(call, context.facts):
+        if name is None or not _is_named_by_keras(call, context.facts):
+            continue
+        if slashes.may_be_in(name.value):
             message = "Keras 3 allows no slash in the name of a layer or a model: an underscore replaces it"
             code = _plain(name.value, slashes, context)
-            if slashes.may_be_none(name.value):
+            if slashes.may_be(is_none, name.value):
                 code = (name.value, " and ", *code)
             yield CallChange(codes.LAYER_NAMES, call, message, Replace(name.value, code))
+        if slashes.may_be(_is_empty, name.value) and _is_of_keras(call, context.facts):
+            yield _without_empty(call, name.value)
+
+
+def _is_empty(node: cst.BaseExpression) -> bool:
+    return text_of(node) == ""
+
+
+def _without_empty(call: cst.Call, name: cst.BaseExpression) -> CallChange:
+    """`name=""`, by which old Keras chose a name itself, as it does for None."""
+    message = "by an empty name Keras chose one, and takes it as the name now: "
+    if _is_empty(name):
+        return CallChange(codes.LAYER_NAMES, name, f"{message}it is removed", Revision(call, dropped=("name",)))
+    edit = Revision(call, wrapped=((name, (name, " or None")),))
+    return CallChange(codes.LAYER_NAMES, name, f"{message}None takes its place", edit)
+
+
+def _is_of_keras(call: cst.Call, facts: Facts) -> bool:
+    name = facts.canonical(call.func)
+    return name.startswith("keras.layers.") or name in _MODELS
 
 
 def _is_named_by_keras(call: cst.Call, facts: Facts) -> bool:
-    name = facts.canonical(call.func)
-    if name.startswith("keras.layers.") or name in _MODELS:
-        return True
-    return any(
+    return _is_of_keras(call, facts) or any(
         isinstance(option, ModelObject) or (isinstance(option, Made) and option.kind in ("layer", "tensor"))
         for option in facts.options(call)
     )
@@ -158,11 +177,19 @@ class _Slashes:
         value = value_of(binding)
         return value is not None and self.are_not_in(value, seen)
 
-    def may_be_none(self, node: cst.CSTNode, seen: Set[cst.CSTNode] = frozenset()) -> bool:
-        """Whether a parameter may be given None, which has no replace()."""
+    def may_be(
+        self,
+        wanted: Callable[[cst.BaseExpression], bool],
+        node: cst.BaseExpression,
+        seen: Set[cst.CSTNode] = frozenset(),
+    ) -> bool:
+        """Whether an expression, or what a parameter may be given, is such a one: None, for example, which has no
+        replace()."""
+        if wanted(node):
+            return True
         if not isinstance(node, cst.Name) or node in seen:
             return False
-        return node.value == "None" or any(self.may_be_none(value, seen | {node}) for value in self._passed_for(node))
+        return any(self.may_be(wanted, value, seen | {node}) for value, _ in self._passed(node))
 
     def _look(self, node: cst.CSTNode) -> bool:
         if isinstance(node, cst.SimpleString | cst.FormattedStringText):
@@ -184,7 +211,15 @@ class _Slashes:
         return any(self._holds(value, node) for facts in self._modules for value in facts.options(node))
 
     def _passed_for(self, node: cst.Name) -> Iterator[cst.BaseExpression]:
-        """What any call passes for a parameter: not every call need have been followed."""
+        """What a parameter is given anywhere, where this rule does not write that without slashes."""
+        for value, call in self._passed(node):
+            named = call is not None and any(arg.value is value for arg in call.args if arg.keyword is not None)
+            if call is None or not named or node.value != "name" or not self._is_mended(call):
+                yield value
+
+    def _passed(self, node: cst.Name) -> Iterator[tuple[cst.BaseExpression, cst.Call | None]]:
+        """What a parameter is given anywhere, its default too, and the calls that give it: what is known of its values
+        need not be of every call."""
         function = self._functions.get(node)
         if function is None:
             return
@@ -194,14 +229,14 @@ class _Slashes:
             return
         default = parameters[words.index(node.value)].default
         if default is not None:
-            yield default
+            yield default, None
         for call in self._calls.get(function.name.value, ()):
             position = words.index(node.value) - (words[0] == "self")
             plain = [arg for arg in call.args if arg.keyword is None and not arg.star]
             if 0 <= position < len(plain):
-                yield plain[position].value
-            elif node.value in (named := keywords(call)) and not (node.value == "name" and self._is_mended(call)):
-                yield named[node.value].value
+                yield plain[position].value, call
+            elif node.value in (named := keywords(call)):
+                yield named[node.value].value, call
 
     def _is_mended(self, call: cst.Call) -> bool:
         """Whether the name in a call is one that this rule writes without slashes."""
