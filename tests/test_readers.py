@@ -44,3 +44,48 @@ def test_a_script_that_reads_a_renamed_file_is_named(
     result = migrate.check(["."], Settings(jobs=1))
     found = [file.path for file, finding in result.findings if "evaluate" in file.path and finding.code == "TFM205"]
     assert found == (["tools/evaluate.py"] if told else [])
+
+
+SAVER = """
+from keras.layers import {layer}
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+model = Sequential([Dense(8, input_shape=(4,)), {made}])
+model.layers[0].trainable = False
+parallel = multi_gpu_model(model, 2)
+parallel.compile("sgd", "mse")
+parallel.fit_generator(rows)
+{saved}
+"""
+FROZEN = {"layer": "BatchNormalization, Dense", "made": "BatchNormalization()"}
+GATED = {"layer": "Activation, Dense", "made": "Activation('hard_sigmoid')"}
+PLAIN = {"layer": "Dense", "made": "Dense(1)"}
+SAVES = "model.save('runs/net.h5')"
+
+
+@pytest.mark.parametrize(
+    ("made", "saved", "line", "codes"),
+    [
+        (FROZEN, SAVES, "model = load_model('net.h5')", ["TFM445"]),
+        (FROZEN, SAVES, "model = load_model('../runs/net.h5')", ["TFM445"]),
+        (GATED, SAVES, "model = load_model('net.h5')", ["TFM303"]),
+        (GATED, "open('net.json', 'w').write(model.to_json())", "model_from_json(open('net.json').read())", ["TFM303"]),
+        (GATED, SAVES, "model = load_model('net.h5')  # tfmigrate: skip", []),
+        (GATED, SAVES, "model = load_model('other.h5')", []),
+        (GATED, SAVES, "model.load_weights('net.h5')", []),
+        (GATED, SAVES, "model = load_model('net.h5')\nmodel.save('net.h5')", []),
+        (GATED, "model.save_weights('net.h5')", "model = load_model('other.h5')", []),
+        (GATED, "parameters = open('net.h5')", "model = load_model('net.h5')", []),
+        (PLAIN, SAVES, "model = load_model('net.h5')", []),
+    ],
+)
+def test_a_script_that_loads_a_model_with_a_class_of_the_program_is_named(
+    made: dict[str, str], saved: str, line: str, codes: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("tools").mkdir()
+    Path("train.py").write_text(SAVER.format(saved=saved, **made))
+    Path("tools/evaluate.py").write_text(f"from keras.models import load_model, model_from_json\n{line}\n")
+    result = migrate.check(["."], Settings(jobs=1))
+    assert [finding.code for file, finding in result.findings if "evaluate" in file.path] == codes

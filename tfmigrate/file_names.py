@@ -24,3 +24,16 @@ def example_of(name: str) -> str:
 def longest_part(name: str) -> str:
     """The longest part of a file name between its gaps."""
     return max(_GAP.split(name), key=len)
+
+
+_NEEDS = "the file names the "
+
+
+def needs_in(what: str) -> str:
+    """The message about a model that is saved whole with a class or a function that was written into the program."""
+    return f"{_NEEDS}{what}: a script that loads the model needs it too; copy its definition there, or import it"
+
+
+def needed_by(message: str) -> str | None:
+    """What such a message names; None for any other."""
+    return message.removeprefix(_NEEDS).partition(":")[0] if message.startswith(_NEEDS) else None

@@ -227,7 +227,7 @@ def _plan(paths: Sequence[str], settings: Settings, tell: Tell | None = None) ->
     if any(file.changed for file in files):
         from tfmigrate import readers  # Late: most runs change nothing.
 
-        files = (*files, *readers.of_renamed_files(files, read, paths, settings))
+        files = (*files, *readers.of_written_files(files, read, paths, settings))
     files, waiting = _with_projects(files, paths, settings, read, groups)
     others = programs.others | waiting.keys()
     reported = incomplete.held_back(

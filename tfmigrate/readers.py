@@ -1,4 +1,4 @@
-"""Scripts that import nothing of a migrated program, and read files that it writes under another name now."""
+"""Scripts that import nothing of a migrated program, and read files that it writes otherwise now."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import io
 import re
 import tokenize
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from tfmigrate.file_names import MODEL, OLD_ENDINGS, WEIGHTS, longest_part, shape_of
+from tfmigrate.file_names import MODEL, OLD_ENDINGS, WEIGHTS, longest_part, needed_by, shape_of
 from tfmigrate.files import scan, source
 from tfmigrate.plan import codes
 from tfmigrate.plan.selection import Selection
@@ -17,42 +18,57 @@ from tfmigrate.settings import Settings
 from tfmigrate.understand.suppressions import read_suppressions
 
 _READS = re.compile(r"load_weights|load_model|h5py|os\.path\.(exists|isfile)|glob")
+_LOADS_MODELS = re.compile(r"\b(load_model|model_from_json)\(")
 _WRITES = re.compile(r"save_weights|ModelCheckpoint|\.save\(")
+_OF_MODELS = (MODEL, *OLD_ENDINGS, ".json")
 
 
-def of_renamed_files(
+@dataclass(frozen=True)
+class _Mention:
+    """What is said of other scripts that mention a file by its name."""
+
+    name: str
+    reads: re.Pattern[str]
+    """What a script does with it, as its text shows."""
+    code: str
+    message: str
+
+
+def of_written_files(
     files: Sequence[FileResult], known: Collection[str], paths: Sequence[str], settings: Settings
 ) -> list[FileResult]:
-    """What is reported of other Python files below `paths` that mention a file under its old name.
+    """What is reported of other Python files below `paths` that mention a file which has another name now, or which
+    they cannot load any more.
 
     `known`: the paths of all files that belong to a program with something to migrate. A script that writes files of
     that name itself reads its own.
     """
-    renamed = dict(_renamed(files))
-    if not renamed:
+    mentions: dict[str, list[_Mention]] = {}
+    for mention in (*_renamed(files), *_with_helpers(files)):
+        mentions.setdefault(_shape(mention.name), []).append(mention)
+    if not mentions:
         return []
-    needles = {longest_part(name).encode() for name, _, _ in renamed.values()}
+    needles = {longest_part(_base(named[0].name)).encode() for named in mentions.values()}
     reported = []
     for file in scan.search(paths, tuple(needles), settings.exclude, settings.root).files:
-        own = settings.for_file(file.path)
-        if file.path in known or not file.path.endswith(".py") or not own.wants(codes.WEIGHT_FILES):
+        if file.path in known or not file.path.endswith(".py"):
             continue
         try:
             text = source.decode(file.data)
         except source.SourceError:
             continue
-        if _READS.search(text.text) and not _WRITES.search(text.text):
-            selection = Selection(own, read_suppressions(text.text))
+        if not _WRITES.search(text.text):
+            selection = Selection(settings.for_file(file.path), read_suppressions(text.text))
             findings = tuple(
-                finding for finding in _findings(text.text, renamed) if selection.allows(finding.code, finding.line)
+                finding for finding in _findings(text.text, mentions) if selection.allows(finding.code, finding.line)
             )
             if findings:
                 reported.append(FileResult(file.path, "unchanged", findings, before=text.text, after=text.text))
     return reported
 
 
-def _renamed(files: Sequence[FileResult]) -> Iterator[tuple[str, tuple[str, str, str]]]:
-    """(shape of the old name, (old name, new name, file that writes it))"""
+def _renamed(files: Sequence[FileResult]) -> Iterator[_Mention]:
+    """The files that the program wrote under these names before."""
     for file in files:
         if not file.changed or not any(finding.code == codes.WEIGHT_FILES for finding in file.findings):
             continue
@@ -61,8 +77,36 @@ def _renamed(files: Sequence[FileResult]) -> Iterator[tuple[str, tuple[str, str,
             for ending in OLD_ENDINGS:
                 names = [old.removesuffix(ending) + new for new in (WEIGHTS, MODEL, ".h5") if old.endswith(ending)]
                 new = next((name for name in names if name in after), None)
-                if new is not None and _shape(old).rpartition(".")[0].strip("*"):
-                    yield _shape(old), (old.rpartition("/")[2], new.rpartition("/")[2], file.path)
+                if new is not None and _is_telling(old):
+                    message = (
+                        f"{file.path} writes {_base(old)!r} as {_base(new)!r} now, and this would go on reading the "
+                        "old file: change the name here too, once this script runs on the same Keras"
+                    )
+                    yield _Mention(old, _READS, codes.WEIGHT_FILES, message)
+
+
+def _with_helpers(files: Sequence[FileResult]) -> Iterator[_Mention]:
+    """The files of a module that saves whole models with a class or a function which was written into its program."""
+    for file in files:
+        needed = {finding.code: what for finding in file.findings if (what := needed_by(finding.message)) is not None}
+        names = {text for text, _, _ in _strings(file.after) if text.endswith(_OF_MODELS)} if needed else ()
+        for name in sorted(names):
+            if not name.endswith(WEIGHTS) and _is_telling(name):
+                for code, what in needed.items():
+                    message = (
+                        f"if this is a model that {file.path} saves, its {what} is needed here: copy its definition, "
+                        "or import it"
+                    )
+                    yield _Mention(name, _LOADS_MODELS, code, message)
+
+
+def _is_telling(name: str) -> bool:
+    """Whether a file's name has more than an ending and gaps."""
+    return bool(_shape(name).rpartition(".")[0].strip("*"))
+
+
+def _base(name: str) -> str:
+    return name.rpartition("/")[2]
 
 
 def _shape(name: str) -> str:
@@ -70,15 +114,11 @@ def _shape(name: str) -> str:
     return shape_of(name).rpartition("/")[2]
 
 
-def _findings(text: str, renamed: Mapping[str, tuple[str, str, str]]) -> Iterator[Finding]:
+def _findings(text: str, mentions: Mapping[str, Sequence[_Mention]]) -> Iterator[Finding]:
     for name, line, column in _strings(text):
-        if _shape(name) in renamed:
-            old, new, writer = renamed[_shape(name)]
-            message = (
-                f"{writer} writes {old!r} as {new!r} now, and this would go on reading the old file: change the name "
-                "here too, once this script runs on the same Keras"
-            )
-            yield Finding(line, column, codes.WEIGHT_FILES, message, "warn")
+        for mention in mentions.get(_shape(name), ()):
+            if mention.reads.search(text):
+                yield Finding(line, column, mention.code, mention.message, "warn")
 
 
 def _strings(text: str) -> Iterator[tuple[str, int, int]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
+from tfmigrate.file_names import needs_in
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import is_false
 from tfmigrate.plan.keras.checkpoints import checkpoints
@@ -36,11 +37,7 @@ class SavedHelper:
         if not self.used_at:
             return
         for node in _saves(facts, frozenset[cst.CSTNode]().union(*self.used_at.values())):
-            message = (
-                f"the file names the {self.what}: a script that loads the model needs it too; copy its definition "
-                "there, or import it"
-            )
-            yield CallChange(self.code, node, message, action="warn")
+            yield CallChange(self.code, node, needs_in(self.what), action="warn")
         if any(_in_one_process(facts.module, user, context.migration) for user in self.used_at):
             return
         maker = min(module.path for module in self.used_at)
