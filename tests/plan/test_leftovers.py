@@ -554,7 +554,7 @@ parallel_model.compile("sgd", "mse")
 parallel_model.fit_generator(batches, steps_per_epoch=2, workers=jobs)
 """
     )
-    assert "`workers = jobs`" in next(finding.message for finding in after.findings if finding.code == "TFM271")
+    assert "(`workers=jobs`)" in next(finding.message for finding in after.findings if finding.code == "TFM271")
     assert "jobs = 4\n" in after.after
 
 

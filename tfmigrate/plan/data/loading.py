@@ -54,7 +54,7 @@ def check(context: Context) -> Iterator[CallChange]:
             yield _set(use, settings, sequences, facts, scopes)
         elif not sequences and data and _may_be_sequence(data[0], facts):
             written = {name: facts.module.code(value) for name, value in asked.items() if not is_default(name, value)}
-            listed = ", ".join(f"{name}={value}" for name, value in written.items())
+            listed = ", ".join(f"`{name}={value}`" for name, value in written.items())
             message = (
                 "in Keras 3 the number of threads or processes is set on the Sequence, and fit() has no arguments "
                 f"for it: if the data is a Sequence, give it the attributes that {use.method}() was passed ({listed})"

@@ -13,7 +13,6 @@ from tfmigrate.plan.change.calls import Revision, has_stars
 from tfmigrate.plan.data.shapes_of_arrays import Parts
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
-from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import root_name
 from tfmigrate.understand.reaching import assigned, explicit
@@ -72,7 +71,7 @@ def check(context: Context) -> Iterator[CallChange]:
 def _padded(facts: Facts, scopes: Scopes) -> Iterator[cst.BaseExpression]:
     """What the program gives to pad_sequences(), and what a variable was set to just before."""
     for call in facts.module.calls:
-        if not names.canonical(facts.symbols.get(call.func, "")).endswith(".pad_sequences"):
+        if not facts.canonical(call.func).endswith(".pad_sequences"):
             continue
         given = dict(explicit(call.args, ("sequences",))).get("sequences")
         if given is None:

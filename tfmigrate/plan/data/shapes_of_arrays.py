@@ -9,7 +9,6 @@ from itertools import combinations
 
 import libcst as cst
 
-from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.models_named import may_be_model
 from tfmigrate.understand.program import Unit, root_name
@@ -83,7 +82,7 @@ class Parts:
         return Shape((count, *inner.sizes), inner.whole)
 
     def _of_call(self, call: cst.Call, within: frozenset[cst.CSTNode]) -> Shape | None:
-        name = names.canonical(self._facts.symbols.get(call.func, ""))
+        name = self._facts.canonical(call.func)
         first = call.args[0].value if call.args and not call.args[0].star and call.args[0].keyword is None else None
         if name in _PICTURES:
             return _PICTURE

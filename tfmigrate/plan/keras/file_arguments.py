@@ -11,7 +11,6 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, is_false, is_none, is_true, passed_as
 from tfmigrate.plan.names.context import Context
-from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.models_named import may_be_model
 from tfmigrate.understand.values import Method
@@ -80,7 +79,7 @@ def by_name_of(call: cst.Call, facts: Facts) -> cst.Arg | None:
 
 
 def _places(call: cst.Call, facts: Facts) -> _Places | None:
-    known = _FUNCTIONS.get(names.canonical(facts.symbols.get(call.func, "")))
+    known = _FUNCTIONS.get(facts.canonical(call.func))
     if known is not None or not isinstance(call.func, cst.Attribute):
         return known
     method = _METHODS.get(call.func.attr.value)

@@ -10,7 +10,6 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, has_stars, is_false, is_none, is_true, keywords, passed_as, text_of
 from tfmigrate.plan.names.context import Context
-from tfmigrate.understand import names
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.written import Code
@@ -26,7 +25,7 @@ _BRIGHTNESS = 9
 
 def check(context: Context) -> Iterator[CallChange]:
     for call in context.facts.module.calls:
-        known = names.canonical(context.facts.symbols.get(call.func, ""))
+        known = context.facts.canonical(call.func)
         if known == f"{_IMAGES}load_img" and not has_stars(call):
             yield from _loaded(call, context)
         elif known == f"{_IMAGES}ImageDataGenerator":

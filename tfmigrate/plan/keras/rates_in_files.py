@@ -27,7 +27,7 @@ def check(context: Context) -> Iterator[CallChange]:
     for key, table, node in _Tables(facts, context.scopes, _LOGGER in callbacks).asked(context.quote):
         yield rate_asked(key, table, node)
     for call in facts.module.calls:
-        if names.canonical(facts.symbols.get(call.func, "")) == _LOGGER and callbacks & SETTERS:
+        if facts.canonical(call.func) == _LOGGER and callbacks & SETTERS:
             append = passed_as("append", 2, call)
             if append is not None and not is_false(append.value):
                 yield CallChange(codes.RATE_IN_LOGS, call, _CONTINUED, action="warn")
