@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import kit
 from tfmigrate import migrate
 from tfmigrate.settings import Settings
 
@@ -129,3 +130,100 @@ def test_a_file_that_others_may_take_something_from_is_migrated(project: Path, m
     files = {file.path: file for file in migrate.fix(["."], Settings(jobs=1)).files}
     assert "from tensorflow.keras.models import Model" in Path("split.py").read_text(encoding="utf-8")
     assert "TFM272" not in {finding.code for finding in files["split.py"].findings}
+
+
+BUILT = """\
+from keras.layers import Dense
+from keras.models import Sequential
+from split import make_parallel
+
+model = Sequential([Dense(1, input_shape=(4,))])
+"""
+NEW = COPY.format(name="make_parallel").replace("return Model(", "new = Model(")
+
+
+def with_returned(returned: str) -> str:
+    return f"{NEW}    return {returned}\n"
+
+
+@pytest.mark.parametrize(
+    ("returned", "use", "left"),
+    [
+        ("new, model", "model, plain = make_parallel(model, 2)", "plain = model"),
+        ("new, model", "(model, plain) = make_parallel(model, 2)", "plain = model"),
+        ("new, model", "parallel, plain = make_parallel(model, 2)", "parallel, plain = model, model"),
+        ("model, new", "plain, model = make_parallel(model, 2)", "plain = model"),
+        ("[new, model]", "[model, plain] = make_parallel(model, 2)", "plain = model"),
+        ("new, model, new", "a, model, b = make_parallel(model, 2)", "a, b = model, model"),
+        ("new, model", "parallel = make_parallel(model, 2)[0]", "parallel = model"),
+        ("new, model", "both = make_parallel(model, 2)", "both = (model, model)"),
+        ("[new, model]", "both = make_parallel(model, 2)", "both = [model, model]"),
+        ("new, model", "both = make_parallel(model, 2)[:1]", "both = (model, model)[:1]"),
+        ("new, model", "first, *rest = make_parallel(model, 2)", "first, *rest = (model, model)"),
+    ],
+)
+def test_each_name_for_what_a_copy_gives_back_is_one_for_the_model(returned: str, use: str, left: str) -> None:
+    after = kit.check_migrated(f"{BUILT}{use}\nmodel.compile('sgd', 'mse')\n", split=with_returned(returned)).after
+    assert f"\n    {left}\n" in after
+    assert "make_parallel" not in after
+
+
+@pytest.mark.parametrize("use", ["model, _ = make_parallel(model, 2)", "model, model = make_parallel(model, 2)"])
+def test_nothing_is_left_where_only_the_model_is_kept(use: str) -> None:
+    text = f"{BUILT}{use}\nmodel.compile('sgd', 'mse')\n"
+    after = kit.check_migrated(text, split=with_returned("new, model")).after
+    assert "input_shape=(4,))])\n    model.compile(" in after
+
+
+def test_a_name_of_no_meaning_that_is_read_is_kept() -> None:
+    text = f"{BUILT}model, _ = make_parallel(model, 2)\nmodel.compile('sgd', 'mse')\nprint(_)\n"
+    assert "    _ = model\n" in kit.check_migrated(text, split=with_returned("new, model")).after
+
+
+def test_a_condition_goes_where_both_arms_are_the_same_then() -> None:
+    text = (
+        f"{BUILT}gpus = 2\nif gpus > 1:\n    model, plain = make_parallel(model, gpus)\nelse:\n    plain = model\n"
+        "model.compile('sgd', 'mse')\n"
+    )
+    text = text.replace("\nmodel =", "\ngpus = 2\nmodel =", 1)
+    after = kit.check_migrated(text, split=with_returned("new, model")).after
+    assert "\n    plain = model\n    model.compile(" in after
+    assert "if gpus > 1:" not in after
+
+
+def test_a_copy_that_several_names_stand_for_is_read_too() -> None:
+    split = f"{NEW}    both = new, model\n    return both\n"
+    text = f"{BUILT}model, plain = make_parallel(model, 2)\nmodel.compile('sgd', 'mse')\n"
+    assert "    plain = model\n" in kit.check_migrated(text, split=split).after
+
+
+@pytest.mark.parametrize(
+    "returned",
+    ["{'new': new, 'old': model}", "dict(new=new)", "new, outputs", "new, model, gpu_count", "new, copy(model)"],
+)
+def test_a_copy_that_gives_back_more_than_models_is_refused(returned: str) -> None:
+    text = f"{BUILT}made = make_parallel(model, 2)\nmade[0].compile('sgd', 'mse')\n"
+    file = kit.check_refused(text, "TFM106", split=with_returned(returned))
+    assert file.after == text
+
+
+def test_a_copy_that_gives_back_one_or_two_is_refused() -> None:
+    split = with_returned("new, model").replace(
+        "    outputs = []\n", "    if gpu_count < 2:\n        return model\n    outputs = []\n"
+    )
+    text = f"{BUILT}model, plain = make_parallel(model, 2)\nmodel.compile('sgd', 'mse')\n"
+    assert kit.check_refused(text, "TFM106", split=split).after == text
+
+
+def test_what_a_function_in_a_copy_returns_is_its_own() -> None:
+    split = NEW.replace("    outputs = []\n", "    def pair(x):\n        return x, x\n\n    outputs = []\n", 1)
+    text = f"{BUILT}model = make_parallel(model, 2)\nmodel.compile('sgd', 'mse')\n"
+    assert "make_parallel" not in kit.check_migrated(text, split=f"{split}    return new\n").after
+
+
+def test_a_copy_that_gives_back_the_model_twice_for_one_gpu_still_does() -> None:
+    alone = "    if gpu_count < 2:\n        return model, model\n    outputs = []\n"
+    split = with_returned("new, model").replace("    outputs = []\n", alone)
+    text = f"{BUILT}model, plain = make_parallel(model, gpus)\nmodel.compile('sgd', 'mse')\n"
+    text = text.replace("\nmodel =", "\ngpus = count()\nmodel =", 1)
+    assert "get_strategy()" in kit.check_migrated(text, split=split).after

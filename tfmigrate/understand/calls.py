@@ -9,7 +9,7 @@ import libcst as cst
 from tfmigrate.understand import containers, machine, names
 from tfmigrate.understand.classes import instantiate, seen_as_base
 from tfmigrate.understand.contents import is_keras, models_of
-from tfmigrate.understand.copies import is_copy, returns_plain_alone
+from tfmigrate.understand.copies import is_copy, returned_by, returns_plain_alone
 from tfmigrate.understand.functions import call_function, name_of, positional
 from tfmigrate.understand.joins import join
 from tfmigrate.understand.library import call_library
@@ -154,7 +154,8 @@ def _apply(walker: Walker, callee: Value, arguments: Arguments, node: cst.Call) 
     if isinstance(callee, FunctionValue):
         if callee.owner is None and _is_copy(state, callee):
             parameters = [param.name.value for param in positional(callee.node.params)]
-            return wrap(state, arguments, node, parameters, several_only=returns_plain_alone(callee.node))
+            several_only, together = returns_plain_alone(callee.node), returned_by(callee.node)
+            return wrap(state, arguments, node, parameters, several_only=several_only, returned=together)
         returned = call_function(walker, callee, arguments, node)
         if _may_be_copy(state, callee, arguments):
             state.facts.copies[node] = "multi_gpu_model"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+
 import libcst as cst
 
-from tfmigrate.understand.program import dotted, only_statement, units_of
+from tfmigrate.understand.lifecycle import Together
+from tfmigrate.understand.program import dotted, only_statement, suites_of, units_of
 from tfmigrate.walk import calls_in, nodes_in, walk
 
 
@@ -37,10 +40,82 @@ def returns_plain_alone(function: cst.FunctionDef | cst.Lambda) -> bool:
     for unit in units_of(function.body):
         last = units_of(unit.body)[-1] if isinstance(unit, cst.If) and units_of(unit.body) else None
         small = only_statement(last) if last is not None else None
-        if isinstance(unit, cst.If) and isinstance(small, cst.Return) and dotted(small.value) == model:
+        if isinstance(unit, cst.If) and isinstance(small, cst.Return) and _is_plain(small.value, model):
             if _asks_for_one(unit.test, gpus):
                 return True
     return False
+
+
+def returned_by(function: cst.FunctionDef | cst.Lambda) -> Together | str | None:
+    """The tuple or list a copy returns; None for one that returns a model, and why not where it cannot be told."""
+    if not isinstance(function, cst.FunctionDef):
+        return None
+    assigned: dict[str, list[cst.BaseExpression]] = {}
+    for node in nodes_in(function.body, cst.Assign):
+        for target in node.targets:
+            assigned.setdefault(dotted(target.target), []).append(node.value)
+    returned = [_resolved(value, assigned) for value in _returned(function.body)]
+    if not any(_holds_several(value) for value in returned):
+        return None
+    parts = [_elements(value, function, assigned) for value in returned]
+    known = [part for part in parts if part is not None]
+    kinds = {(part.kind, len(part.parallel)) for part in known}
+    if len(known) < len(parts) or len(kinds) != 1:
+        gives = f"{function.name.value}() gives back more than the parallel model and the model itself"
+        return f"{gives}: let it return the parallel model"
+    parallel = tuple(map(any, zip(*(part.parallel for part in known), strict=True)))
+    return Together(known[0].kind, parallel)
+
+
+def _returned(block: cst.BaseSuite) -> Iterator[cst.BaseExpression]:
+    """The values a function returns; those that functions in it do are theirs."""
+    for unit in units_of(block):
+        if isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite):
+            yield from (small.value for small in unit.body if isinstance(small, cst.Return) and small.value is not None)
+        for suite in suites_of(unit) if not isinstance(unit, cst.FunctionDef | cst.ClassDef) else ():
+            yield from _returned(suite)
+
+
+def _resolved(value: cst.BaseExpression, assigned: Mapping[str, Sequence[cst.BaseExpression]]) -> cst.BaseExpression:
+    """`both`, after `both = new, model`, and its like: what several are bound to where a name is bound once."""
+    bound = assigned.get(dotted(value), ())
+    return bound[0] if len(bound) == 1 and _holds_several(bound[0]) else value
+
+
+def _holds_several(value: cst.BaseExpression) -> bool:
+    written = isinstance(value, cst.Tuple | cst.List | cst.Dict)
+    return written or (isinstance(value, cst.Call) and dotted(value.func) in ("dict", "list", "tuple"))
+
+
+def _elements(
+    value: cst.BaseExpression, function: cst.FunctionDef, assigned: Mapping[str, Sequence[cst.BaseExpression]]
+) -> Together | None:
+    """A tuple or list of nothing but the model that a copy is given and the one that it makes."""
+    if not isinstance(value, cst.Tuple | cst.List):
+        return None
+    template = (*function.params.posonly_params, *function.params.params)[0].name.value
+    parallel = []
+    for element in value.elements:
+        name = dotted(element.value)
+        made = assigned.get(name, ()) if name else (element.value,)
+        if made and all(map(_makes_model, made)):
+            parallel.append(True)
+        elif name == template and template not in assigned:
+            parallel.append(False)
+        else:
+            return None
+    return Together("tuple" if isinstance(value, cst.Tuple) else "list", tuple(parallel))
+
+
+def _makes_model(value: cst.BaseExpression) -> bool:
+    return isinstance(value, cst.Call) and _last_name(value.func) == "Model"
+
+
+def _is_plain(value: cst.BaseExpression | None, model: str) -> bool:
+    """`model`, and `model, model`"""
+    if isinstance(value, cst.Tuple | cst.List):
+        return all(dotted(element.value) == model for element in value.elements)
+    return dotted(value) == model
 
 
 def _asks_for_one(test: cst.BaseExpression, gpus: str) -> bool:

@@ -29,6 +29,7 @@ from tfmigrate.understand.values import (
     Visible,
     options,
 )
+from tfmigrate.written import Written
 
 TRAINING = frozenset({"fit", "fit_generator", "train_on_batch"})
 INFERENCE = frozenset(
@@ -71,6 +72,22 @@ class Guard:
         return self.arm != "body" if self.test == Visible("one") else None
 
 
+@dataclass(frozen=True)
+class Together:
+    """The tuple or list in which a copy of multi_gpu_model gives back the parallel model beside its template."""
+
+    kind: str
+    parallel: tuple[bool, ...]
+    """For each of its elements whether it is the parallel model; the others are the template."""
+
+    def written(self, template: cst.BaseExpression) -> Written:
+        """With the template in each place."""
+        opening, closing = "()" if self.kind == "tuple" else "[]"
+        after = "," if opening == "(" and len(self.parallel) == 1 else ""
+        elements = Written.joined([Written.at(template)] * len(self.parallel), ", ")
+        return Written.of(opening, elements, after, closing)
+
+
 @dataclass(eq=False)
 class Wrap:
     """One evaluation of multi_gpu_model."""
@@ -89,6 +106,8 @@ class Wrap:
     problem: str | None = None
     several_only: bool = False
     """Whether the function, a copy that the project keeps, gives the model back as it is for one GPU."""
+    together: Together | None = None
+    """None where the call is the parallel model itself."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,10 +7,20 @@ from collections.abc import Iterator, Sequence
 import libcst as cst
 
 from tfmigrate.understand.joins import join
-from tfmigrate.understand.lifecycle import Wrap
+from tfmigrate.understand.lifecycle import Together, Wrap
 from tfmigrate.understand.program import dotted
 from tfmigrate.understand.state import State
-from tfmigrate.understand.values import NOTHING, Arguments, ClassValue, Instance, Literal, Parallel, Value, options
+from tfmigrate.understand.values import (
+    NOTHING,
+    Arguments,
+    ClassValue,
+    Instance,
+    Items,
+    Literal,
+    Parallel,
+    Value,
+    options,
+)
 from tfmigrate.walk import walk
 
 WRAP_PARAMETERS = ("model", "gpus", "cpu_merge", "cpu_relocation")
@@ -27,14 +37,15 @@ def wrap(
     parameters: Sequence[str] = WRAP_PARAMETERS,
     wrapper_class: ClassValue | None = None,
     several_only: bool = False,
-) -> Parallel:
+    returned: Together | str | None = None,
+) -> Value:
     """`parameters`: those of the function called; of a copy, the first is the model and the second the number.
 
-    `several_only`: see Wrap.
+    `several_only`: see Wrap. `returned`: see `copies.returned_by`.
     """
     nodes: dict[str, cst.BaseExpression] = {}
     values: dict[str, Value] = {}
-    problem = None
+    problem = returned if isinstance(returned, str) else None
     spread: set[str | None] = set()
     for position, (argument, (keyword, value)) in enumerate(_paired(node.args, arguments)):
         if argument.star:
@@ -63,10 +74,15 @@ def wrap(
         wrapper_class=wrapper_class,
         problem=problem,
         several_only=several_only,
+        together=returned if isinstance(returned, Together) else None,
     )
     state.facts.wraps.append(new_wrap)
     state.program_facts.wraps.append(new_wrap)
-    return Parallel(new_wrap)
+    parallel = Parallel(new_wrap)
+    if new_wrap.together is None:
+        return parallel
+    elements = tuple(parallel if spread_out else new_wrap.template for spread_out in new_wrap.together.parallel)
+    return Items(elements, new_wrap.together.kind)
 
 
 def _paired(args: Sequence[cst.Arg], arguments: Arguments) -> Iterator[tuple[cst.Arg, tuple[str | None, Value]]]:

@@ -62,6 +62,7 @@ def _is_kept_model(wrap: Wrap, refusal: Refusal, drafts: Mapping[Module, Draft])
         and isinstance(wrap.call.func, cst.Name | cst.Attribute)
         and not any(isinstance(guard.node, cst.Try) for guard in wrap.guards)
         and not wrap.several_only
+        and wrap.together is None
         and wrap.template != NOTHING
         and all(_can_be_model(option) for option in options(wrap.template))
     )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TypeGuard
 
 import libcst as cst
 
 from tfmigrate.plan.edits import Branch, Unwrap
+from tfmigrate.plan.strategy.merge_names import Merge
 from tfmigrate.understand.contents import opaque_sites
 from tfmigrate.understand.lifecycle import Facts, Wrap
 from tfmigrate.understand.program import Module, dotted, only_statement, suites_of, units_of
@@ -116,7 +117,7 @@ class Blocks:
         facts: Facts,
         wraps: tuple[Wrap, ...],
         removed: frozenset[cst.CSTNode],
-        renamed: Mapping[cst.Name, str],
+        merge: Merge,
         strategies: Mapping[cst.CSTNode, str],
         scopes: Collection[cst.CSTNode] = (),
     ) -> None:
@@ -130,7 +131,8 @@ class Blocks:
         """Conditions that ask for nothing but the GPUs of the machine."""
         self._removed = removed
         self._strategies = strategies
-        self._names = {node.value: new for node, new in renamed.items()}
+        self._names = {node.value: new for node, new in merge.renamed}
+        self._unpacked = dict(merge.unpacked)
         self.edits: list[Unwrap | Branch] = []
         self.gone: set[cst.CSTNode] = set()
         """Units that are removed entirely."""
@@ -284,7 +286,8 @@ class Blocks:
         small = only_statement(unit)
         if not isinstance(small, cst.Assign):
             return False
-        wrapped = {wrap.call for wrap in self._wraps if wrap.template_node is not None and dotted(wrap.template_node)}
+        single = (wrap for wrap in self._wraps if wrap.template_node is not None and wrap.together is None)
+        wrapped = {wrap.call for wrap in single if dotted(wrap.template_node)}
         targets = all(dotted(target.target) for target in small.targets)
         return targets and (small.value in wrapped or bool(dotted(small.value)))
 
@@ -304,7 +307,7 @@ class Blocks:
             return []
         if unit in self.transparent and isinstance(unit, cst.With | cst.If | cst.Try):
             return self.sense(self._left_of.get(unit, unit.body))
-        merged = unit.visit(_Merged({wrap.call: wrap.template_node for wrap in self._wraps}, self._names))
+        merged = unit.visit(_Merged({wrap.call: wrap for wrap in self._wraps}, self._unpacked, self._names))
         assert isinstance(merged, cst.CSTNode)
         return [ast.dump(ast.parse(self._module.code(merged).strip("\n")))]
 
@@ -312,14 +315,32 @@ class Blocks:
 class _Merged(cst.CSTTransformer):
     """Writes the template for a wrap, and one name for two that are the same model now."""
 
-    def __init__(self, wraps: Mapping[cst.Call, cst.BaseExpression | None], names: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        wraps: Mapping[cst.Call, Wrap],
+        unpacked: Mapping[cst.Assign, Sequence[cst.BaseExpression]],
+        names: Mapping[str, str],
+    ) -> None:
         super().__init__()
         self._wraps = wraps
+        self._unpacked = unpacked
         self._names = names
 
     def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:
-        template = self._wraps.get(original_node)
-        return updated_node if template is None else self._named(template.deep_clone())
+        wrap = self._wraps.get(original_node)
+        if wrap is None or wrap.template_node is None:
+            return updated_node
+        template = self._named(wrap.template_node.deep_clone())
+        return template if wrap.together is None else wrap.together.written(template).tree
+
+    def leave_Assign(self, original_node: cst.Assign, updated_node: cst.Assign) -> cst.Assign:
+        """Of several that a copy gave back the ones that are kept: `plain = model`."""
+        bound = self._unpacked.get(original_node, ())
+        template = self._wraps[original_node.value].template_node if bound else None  # type: ignore[index]
+        if template is None or len(bound) > 1:
+            return updated_node
+        target = updated_node.targets[0].with_changes(target=bound[0].deep_clone())
+        return updated_node.with_changes(targets=[target], value=self._named(template.deep_clone()))
 
     def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.BaseExpression:
         return self._named(updated_node)

@@ -34,6 +34,8 @@ class Merge:
     renamed: tuple[tuple[cst.Name, str], ...] = ()
     replaced: tuple[tuple[cst.BaseExpression, str], ...] = ()
     """Choices between the two, `parallel or model`, each with the name of what is left to choose."""
+    unpacked: tuple[tuple[cst.Assign, tuple[cst.BaseExpression, ...]], ...] = ()
+    """`parallel, plain = spread(model)`, with those of the targets that must be bound to the model."""
 
     def named(self, node: cst.BaseExpression) -> str:
         """A name or attribute with the name that remains: a variable of another function may have the same name."""
@@ -45,7 +47,7 @@ class Merge:
 def wrapped_assignment(wrap: Wrap) -> cst.Assign | None:
     """The assignment whose value is this wrap, or a conditional of the wrap and its own template."""
     unit = wrap.site.unit
-    if not isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite):
+    if wrap.together is not None or not isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite):
         return None
     for small in unit.body:
         if isinstance(small, cst.Assign) and len(small.targets) == 1:
@@ -59,6 +61,35 @@ def wrapped_assignment(wrap: Wrap) -> cst.Assign | None:
     return None
 
 
+def _unpacked(wrap: Wrap, module: Module, scopes: Scopes) -> tuple[cst.Assign, tuple[cst.BaseExpression, ...]] | None:
+    """`parallel, plain = spread(model)`, and those of its targets that must be bound to the model: it is one of them
+    already, perhaps, and `_` is none where nothing reads it."""
+    unit = wrap.site.unit
+    if not isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite):
+        return None
+    if wrap.together is None or wrap.template_node is None:
+        return None
+    for small in unit.body:
+        if not isinstance(small, cst.Assign) or small.value is not wrap.call or len(small.targets) != 1:
+            continue
+        target = small.targets[0].target
+        if not isinstance(target, cst.Tuple | cst.List) or len(target.elements) != len(wrap.together.parallel):
+            return None
+        elements = [element.value for element in target.elements if isinstance(element, cst.Element)]
+        if len(elements) < len(target.elements):
+            return None
+        plain = _bare(wrap.template_node, module)
+        bound = [node for node in elements if module.code(node) != plain and not _is_unread(node, wrap, module, scopes)]
+        return small, tuple(bound)
+    return None
+
+
+def _is_unread(node: cst.BaseExpression, wrap: Wrap, module: Module, scopes: Scopes) -> bool:
+    function = wrap.site.frame.function
+    scope = scopes.by_node[function if function is not None else module.tree]
+    return dotted(node) == "_" and all(mention.binds for mention in scopes.of_variable("_", scope))
+
+
 def _bare(node: cst.BaseExpression, module: Module) -> str:
     """Its code, without the parentheses round it."""
     text = module.code(node)
@@ -70,10 +101,16 @@ def _bare(node: cst.BaseExpression, module: Module) -> str:
 def merge(module: Module, scopes: Scopes, wraps: tuple[Wrap, ...], exported: frozenset[str]) -> Merge:
     """Decide names for the wraps of one module; names that another module imports keep what they are."""
     removed: list[cst.Assign] = []
+    unpacked: list[tuple[cst.Assign, tuple[cst.BaseExpression, ...]]] = []
     renamed: dict[cst.Name, str] = {}
     replaced: dict[cst.BaseExpression, str] = {}
     done: set[tuple[LexicalScope, str]] = set()
     for wrap in wraps:
+        several = _unpacked(wrap, module, scopes)
+        if several is not None and several[1]:
+            unpacked.append(several)
+        elif several is not None:
+            removed.append(several[0])
         statement = wrapped_assignment(wrap)
         if statement is None or wrap.template_node is None:
             continue
@@ -101,7 +138,8 @@ def merge(module: Module, scopes: Scopes, wraps: tuple[Wrap, ...], exported: fro
             removed.extend(merged.removed)
             renamed.update(merged.renamed)
             replaced.update(merged.replaced)
-    return Merge(tuple(dict.fromkeys(removed)), tuple(renamed.items()), tuple(replaced.items()))
+    once = tuple(dict.fromkeys(removed))
+    return Merge(once, tuple(renamed.items()), tuple(replaced.items()), tuple(dict(unpacked).items()))
 
 
 _PLAIN = "model"

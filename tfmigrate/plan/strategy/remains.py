@@ -17,7 +17,7 @@ from tfmigrate.plan.strategy.merge_names import Merge, merge, wrapped_assignment
 from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.plan.strategy.superseded import superseded
 from tfmigrate.understand import names
-from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
+from tfmigrate.understand.lifecycle import ProgramFacts, Together, Wrap
 from tfmigrate.understand.program import (
     Module,
     dotted,
@@ -29,6 +29,7 @@ from tfmigrate.understand.program import (
 )
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.walk import walk
+from tfmigrate.written import listed
 
 _PRINTS = frozenset({"print", "info", "debug", "warning", "warn", "log"})
 _OLD = re.compile(r"\bmulti_gpu_model\b")
@@ -59,10 +60,27 @@ class Remains:
         yield from (Unwrap(function, None) for function in self.idle)
         for wrap in (*self.wraps, *self.calls):
             assignment = wrapped_assignment(wrap)
-            if assignment not in self.merge.removed and wrap.template_node is not None:
+            if wrap.together is not None:
+                yield from self._apart(wrap, wrap.together)
+            elif assignment not in self.merge.removed and wrap.template_node is not None:
                 yield Replace(_choice_of(wrap) or wrap.call, (wrap.template_node,))
         if not any(wrap.call in refused for wrap in self.draft.facts.wraps):
             yield from self._words()
+
+    def _apart(self, wrap: Wrap, together: Together) -> Iterator[Edit]:
+        """The model in the place of each of the two that a copy gave back."""
+        template = wrap.template_node
+        statement = next((part for part in walk(wrap.site.unit) if getattr(part, "value", None) is wrap.call), None)
+        if template is None or statement in self.merge.removed:
+            return
+        bound = dict(self.merge.unpacked).get(statement) if isinstance(statement, cst.Assign) else None
+        if isinstance(statement, cst.Assign) and bound is not None:
+            yield Replace(statement.targets[0].target, listed([(node,) for node in bound]))
+            yield Replace(wrap.call, listed([(template,)] * len(bound)))
+        elif isinstance(statement, cst.Subscript) and _is_one_item(statement):
+            yield Replace(statement, (template,))
+        else:
+            yield Replace(wrap.call, together.written(template).code)
 
     def _words(self) -> Iterator[Replace]:
         """What the program prints of the old function is true of the strategy."""
@@ -112,6 +130,10 @@ class Remains:
                 return False
         held = {_root(part) for part in test} - {""}
         return not held or not any(_may_change(part, held, inside) for part in inside)
+
+
+def _is_one_item(node: cst.Subscript) -> bool:
+    return len(node.slice) == 1 and isinstance(node.slice[0].slice, cst.Index)
 
 
 def _speaks_of_it(part: cst.BaseFormattedStringContent) -> bool:
@@ -185,7 +207,7 @@ def _remains(
         again |= {small for small in map(_said_already, own) if small is not None}
         gone = frozenset((*merged.removed, *replaced.assignments, *again, *_imports_of_the_name(draft, refused)))
         strategies = dict(_deciding_strategies(module, placed, merged))
-        blocks = Blocks(draft.facts, own, gone, dict(merged.renamed), strategies, replaced.blocks)
+        blocks = Blocks(draft.facts, own, gone, merged, strategies, replaced.blocks)
         functions = tuple(function.node for function in idle if function.module is module)
         remains[module] = Remains(draft, wrapping, merged, blocks, replaced.assignments | again, calling, functions)
     return remains
