@@ -93,6 +93,50 @@ def test_any_other_class_weight_stays(weights: str) -> None:
     assert f"class_weight={weights}" in file.after
 
 
+@pytest.mark.parametrize(
+    ("imports", "weights"),
+    [
+        ("from sklearn.utils import class_weight as cw", "cw.compute_class_weight('balanced', classes=[0, 1], y=y)"),
+        ("from sklearn.utils import compute_class_weight", "compute_class_weight('balanced', classes=[0, 1], y=y)"),
+        ("import numpy as np", "np.array([1.0, 3.0])"),
+    ],
+)
+@pytest.mark.parametrize("passed", ["weights", "{}"])
+def test_an_array_as_class_weight_goes_because_it_did_nothing(imports: str, weights: str, passed: str) -> None:
+    code = f"{imports}\n\nweights = {weights}\n"
+    file = migrated(f"{code}parallel_model.fit(batches, epochs=2, class_weight={passed.format(weights)})\n")
+    assert "TFM219" in {finding.code for finding in file.findings}
+    assert file.after.rstrip().endswith("model.fit(batches, epochs=2)")
+    assert f"weights = {weights}" in file.after
+
+
+@pytest.mark.parametrize(
+    "weights",
+    ["dict(enumerate(compute_class_weight('balanced', classes=[0, 1], y=y)))", "np.load('w.npy').item()", "given(y)"],
+)
+def test_what_may_be_a_dict_stays(weights: str) -> None:
+    imports = "import numpy as np\nfrom sklearn.utils import compute_class_weight\n\n"
+    file = migrated(f"{imports}parallel_model.fit(batches, class_weight={weights})\n")
+    assert "TFM219" not in {finding.code for finding in file.findings}
+    assert f"class_weight={weights}" in file.after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("'balanced', np.unique(y), y", "'balanced', classes=np.unique(y), y=y"),
+        ("'balanced', np.unique(y), y=y", "'balanced', classes=np.unique(y), y=y"),
+        ("'balanced', classes=np.unique(y), y=y", "'balanced', classes=np.unique(y), y=y"),
+        ("class_weight='balanced', y=y, classes=c", "class_weight='balanced', y=y, classes=c"),
+        ("*given", "*given"),
+    ],
+)
+def test_arguments_of_scikit_learn_have_their_names(before: str, after: str) -> None:
+    imports = "import numpy as np\nfrom sklearn.utils import compute_class_weight\n\n"
+    body = f"{imports}weights = compute_class_weight({before})\nparallel_model.fit(x, y)\n"
+    assert f"compute_class_weight({after})" in migrated(body).after
+
+
 def test_what_a_method_is_handed_through_two_stars_is_told_where_it_is_gone() -> None:
     file = migrated("""\
 def train(batches, **settings):
