@@ -89,7 +89,7 @@ def _asks_for_all(steps: cst.BaseExpression, paths: list[Data], facts: Facts, sc
     def is_length_of(value: Value) -> bool:
         if isinstance(value, Instance):
             return is_own_length(steps, data, value, facts, scopes)
-        flow = _flow(value)
+        flow = flow_of(value)
         return flow is not None and is_length_of_flow(steps, data, flow, facts, scopes)
 
     return is_length(steps, data, scopes) or all(map(is_length_of, values))
@@ -155,10 +155,10 @@ def is_sequence(value: Value) -> bool:
     """Whether a value is a Sequence of Keras: an object of a class of the program, or what ImageDataGenerator makes."""
     if isinstance(value, Instance):
         return _extends_sequence(value.cls)
-    return _flow(value) is not None
+    return flow_of(value) is not None
 
 
-def _flow(value: Value) -> cst.Call | None:
+def flow_of(value: Value) -> cst.Call | None:
     """The call of an ImageDataGenerator that made a value."""
     call = value.node if isinstance(value, Opaque) else None
     is_flow = isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute) and call.func.attr.value in _FLOWS
