@@ -275,6 +275,96 @@ def test_a_keras_model_in_the_model_function_stays() -> None:
     assert "    outputs = net(features)\n    model = tf.keras.Model(features, outputs)\n" in file.after
 
 
+TRAINS = "training=mode == tf.estimator.ModeKeys.TRAIN"
+
+
+def in_keras(layer: str, call: str = "(features)", above: str = "") -> list[tuple[str, str]]:
+    """The changes that put something of Keras before the last layer."""
+    return [
+        ("    outputs = tf1.layers.dense(features, 1)\n",
+         f"    net = {layer}{call}\n    outputs = tf1.layers.dense(net, 1)\n"),
+        ("\n\ndef input_fn", f"\n{above}\n\ndef input_fn"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("call", ["(features)", "(features, training=False)", "(features, training=None)"])
+@pytest.mark.parametrize("layer", ["Dropout(0.5)", "GaussianNoise(0.1)", "SpatialDropout1D(0.2)"])
+def test_a_noise_of_keras_that_is_not_told_to_train_is_none(layer: str, call: str) -> None:
+    file = migrated(*in_keras(f"tf.keras.layers.{layer}", call))
+    assert "    net = features\n" in file.after
+    assert [f.code for f in file.findings if "left out: without `training=" in f.message] == ["TFM014"]
+
+
+def test_a_noise_of_keras_that_follows_the_mode_stays() -> None:
+    after = migrated(*in_keras("tf.keras.layers.Dropout(0.5)", f"(features, {TRAINS})")).after
+    assert "    net = tf.keras.layers.Dropout(0.5)(features)\n" in after
+
+
+OWN = """
+class Own(tf.keras.layers.Layer):
+    def call(self, inputs{}):
+        return inputs
+"""
+
+
+@pytest.mark.parametrize(
+    ("layer", "above"),
+    [
+        ("tf.keras.layers.BatchNormalization()", ""),
+        ("tf.keras.Sequential([tf.keras.layers.Dropout(0.5)])", ""),
+        ("tf.keras.layers.LSTM(4, dropout=0.1)", ""),
+        ("tf.keras.layers.TimeDistributed(tf.keras.layers.Dropout(0.1))", ""),
+        ("tf.keras.applications.ResNet50()", ""),
+        ("tf.keras.models.load_model('a.h5')", ""),
+        ("Own()", OWN.format(", training=None")),
+        ("tf.keras.layers.Lambda(lambda x: tf.keras.backend.in_train_phase(x, 2 * x))", ""),
+        ("tf.keras.layers.Dropout(0.5)", "tf.keras.backend.set_learning_phase(1)\n"),
+    ],
+)
+def test_what_was_in_inference_mode_all_the_time_is_refused(layer: str, above: str) -> None:
+    assert refusal(*in_keras(layer, above=above)).startswith("TFM112")
+
+
+@pytest.mark.parametrize(
+    ("layer", "above"),
+    [
+        ("tf.keras.layers.Dense(4)", ""),
+        ("tf.keras.layers.LSTM(4)", ""),
+        ("tf.keras.Sequential([tf.keras.layers.Dense(4), tf.keras.layers.Flatten()])", ""),
+        ("Own()", OWN.format("")),
+        ("tf.keras.layers.Dense(4, kernel_regularizer=None)", ""),
+    ],
+)
+def test_layers_of_keras_that_do_not_ask_for_the_mode_stay(layer: str, above: str) -> None:
+    assert f"    net = {layer}(features)\n" in migrated(*in_keras(layer, above=above)).after
+
+
+def test_a_dropout_in_the_same_line_does_not_count_for_another_layer() -> None:
+    after = migrated(*in_keras("tf.keras.layers.Dense(4)", "(tf.keras.layers.Dropout(0.5)(features))")).after
+    assert "    net = tf.keras.layers.Dense(4)(features)\n" in after
+
+
+@pytest.mark.parametrize("call", ["(features)", f"(features, {TRAINS})"])
+@pytest.mark.parametrize(
+    "layer",
+    [
+        "tf.keras.layers.Dense(4, kernel_regularizer=tf.keras.regularizers.l2(0.1))",
+        "tf.keras.layers.Dense(4, activity_regularizer='l2')",
+        "tf.keras.Sequential([tf.keras.layers.Dense(4, bias_regularizer='l2')])",
+        "tf.keras.layers.ActivityRegularization(0.1)",
+        "tf.keras.layers.Dense(4, **options)",
+    ],
+)
+def test_a_regularizer_of_keras_that_was_in_no_loss_is_refused(layer: str, call: str) -> None:
+    assert "regularizer" in refusal(*in_keras(layer, call))
+
+
+def test_moving_averages_of_keras_are_updated_now() -> None:
+    file = migrated(*in_keras("tf.keras.layers.BatchNormalization()", f"(features, {TRAINS})"))
+    assert "    net = tf.keras.layers.BatchNormalization()(features)\n" in file.after
+    assert [f.code for f in file.findings if "moving averages" in f.message] == ["TFM014"]
+
+
 def test_an_input_function_in_the_function_that_makes_the_strategy_sees_its_name() -> None:
     text = PROGRAM.replace("\n\ndef input_fn", "\n\ndef main():\n    def input_fn")
     head, body = text.split("def main():\n")

@@ -13,6 +13,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import is_none, keywords, named_arguments, text_of, unchanged
 from tfmigrate.plan.edits import Arguments, Signature, Unwrap
 from tfmigrate.plan.estimator import network, training
+from tfmigrate.plan.estimator.keras_layers import keras_call
 from tfmigrate.plan.estimator.layers import LAYER_CLASSES, LAYERS, SCHEDULES
 from tfmigrate.plan.estimator.reader import Build, Reader, Unconvertible
 from tfmigrate.plan.estimator.things import (
@@ -500,25 +501,12 @@ class ModelFunction(Reader):
         if all(isinstance(thing, Plain) for thing in things):
             return PLAIN
         if is_layer(value):
-            return self._keras_call(node, things)
+            return keras_call(self, node, value, things)
         if isinstance(value, FunctionValue) and isinstance(value.node, cst.FunctionDef) and value.owner is None:
             return self._own_function(node, value, things)
         if isinstance(func, cst.Attribute) and isinstance(self.read(func.value), Params):
             return PLAIN
         raise self.refuse(codes.NO_KERAS_LAYER, node, f"`{self.module.code(func)}` is not followed")
-
-    def _keras_call(self, node: cst.Call, passed: Sequence[Thing]) -> Thing:
-        """A layer or model of Keras, called on tensors: it stays, and Keras tells it when it is training."""
-        for arg, thing in zip(node.args, passed, strict=True):
-            named = arg.keyword.value if arg.keyword is not None else ""
-            if isinstance(thing, Training) and (named != "training" or thing.modes != {TRAIN}):
-                raise self.refuse(codes.NO_KERAS_LAYER, arg.value, "`training=` is something other than mode == TRAIN")
-            if not isinstance(thing, Plain | Tensor | Tensors | Features | Training):
-                raise self.refuse(codes.NO_KERAS_LAYER, arg.value, "this cannot be the input of a layer")
-        staying = [arg for arg, thing in zip(node.args, passed, strict=True) if not isinstance(thing, Training)]
-        if len(staying) != len(node.args):
-            self.edit(Arguments(node, unchanged(staying)))
-        return Tensor(node)
 
     def _passed(self, node: cst.BaseExpression) -> Thing:
         """What is passed on; all the features may be, and are then chosen from by key."""

@@ -1,0 +1,168 @@
+"""Layers and models of Keras in a model function: what they did in a graph of TensorFlow 1, and what they do in fit().
+
+Measured on TensorFlow 1.15: called without `training=`, they are in inference mode, in training too, as nothing sets
+the learning phase; what their regularizers return, and the updates of their moving averages, are in no collection.
+fit() puts every layer of a model into training mode, also one that was called with `training=False` (Keras 3.15), adds
+the regularizers to the loss, and updates the averages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.calls import is_false, is_none, keywords, unchanged
+from tfmigrate.plan.edits import Arguments, Replace
+from tfmigrate.plan.estimator.reader import Reader
+from tfmigrate.plan.estimator.things import TRAIN, Features, Plain, Tensor, Tensors, Thing, Training
+from tfmigrate.understand import names
+from tfmigrate.understand.program import Module
+from tfmigrate.understand.values import Made, ModelObject, Value
+from tfmigrate.walk import calls_in, nodes_in, walk
+
+_NOISES = frozenset(
+    {
+        "Dropout", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "GaussianDropout", "GaussianNoise",
+        "AlphaDropout",
+    }
+)  # fmt: skip
+"""Layers that are nothing outside of training."""
+_NORMS = frozenset({"BatchNormalization", "BatchNormalizationV1", "BatchNormalizationV2", "SyncBatchNormalization"})
+_INNER_DROPOUTS = frozenset({"dropout", "recurrent_dropout"})
+_ASKING = frozenset({"keras.backend.in_train_phase", "keras.backend.in_test_phase", "keras.backend.learning_phase"})
+_SETS_PHASE = "keras.backend.set_learning_phase"
+
+
+def keras_call(reader: Reader, node: cst.Call, value: Value | None, passed: Sequence[Thing]) -> Thing:
+    """A layer or model of Keras, called on tensors: it stays, and Keras tells it when it is training."""
+    for arg, thing in zip(node.args, passed, strict=True):
+        named = arg.keyword.value if arg.keyword is not None else ""
+        if isinstance(thing, Training) and (named != "training" or thing.modes != {TRAIN}):
+            raise reader.refuse(codes.NO_KERAS_LAYER, arg.value, "`training=` is something other than mode == TRAIN")
+        if not isinstance(thing, Plain | Tensor | Tensors | Features | Training):
+            raise reader.refuse(codes.NO_KERAS_LAYER, arg.value, "this cannot be the input of a layer")
+    parts = list(_parts(reader, value))
+    _no_penalty(reader, node, parts)
+    if any(isinstance(thing, Training) for thing in passed):
+        if _kind(value) in _NORMS or _is_ready_made(value) or any(_normalises(reader, *part) for part in parts):
+            reader.plan.notes.append(
+                (
+                    node,
+                    "the moving averages of a batch normalization of Keras were never updated, as UPDATE_OPS does not "
+                    "hold its updates; Keras updates them, so evaluation will differ (for the better)",
+                )
+            )
+        staying = [arg for arg, thing in zip(node.args, passed, strict=True) if not isinstance(thing, Training)]
+        reader.edit(Arguments(node, unchanged(staying)))
+    elif _is_ready_made(value) or any(_minds_training(reader, *part) for part in parts):
+        return _idle(reader, node, value)
+    return Tensor(node)
+
+
+def _idle(reader: Reader, node: cst.Call, value: Value | None) -> Thing:
+    """What was in inference mode all the time: a dropout goes, anything else cannot be kept so."""
+    told = keywords(node).get("training")
+    if told is not None and not is_false(told.value) and not is_none(told.value):
+        message = "`training=` is something other than mode == TRAIN"
+        raise reader.refuse(codes.NO_KERAS_LAYER, told.value, message)
+    plain = [arg for arg in node.args if arg is not told]
+    symbols = (symbol for known in reader.program.modules.values() for symbol in known.symbols.values())
+    if any(names.canonical(symbol) == _SETS_PHASE for symbol in symbols):
+        message = "set_learning_phase() may have put this layer into training mode: pass `training=` to it"
+        raise reader.refuse(codes.NO_KERAS_LAYER, node, message)
+    if _kind(value) in _NOISES and len(plain) == 1:
+        reader.edit(Replace(node, (plain[0].value,)))
+        message = (
+            "this layer is left out: without `training=mode == TRAIN` TensorFlow 1 ran it in inference mode, in "
+            "training too, so it did nothing; put it back where it should do something"
+        )
+        reader.plan.notes.append((node, message))
+        return Tensor(node)
+    message = (
+        "without `training=mode == TRAIN` TensorFlow 1 ran this in inference mode, in training too (dropout dropped "
+        "nothing, batch normalization used its moving averages), and fit() would run it in training mode; pass that "
+        "`training=`, or take the dropout and the normalization out"
+    )
+    raise reader.refuse(codes.NO_KERAS_LAYER, node, message)
+
+
+def _kind(value: Value | None) -> str:
+    """The class of a layer of Keras itself."""
+    return names.canonical(value.name).rpartition(".")[2] if isinstance(value, Made) and value.config else ""
+
+
+def _is_ready_made(value: Value | None) -> bool:
+    """A model whose layers the program does not write: a pretrained or a loaded one."""
+    return isinstance(value, ModelObject) and any(model.origin != "constructed" for model in value.base_models())
+
+
+def _parts(reader: Reader, value: Value | None) -> Iterator[tuple[Module, cst.CSTNode]]:
+    """The code that makes a layer or model and what is in it; of a class of the program all of the program's classes,
+    as it may use any."""
+    if not isinstance(value, Made | ModelObject):
+        return
+    made = value.config if isinstance(value, Made) else value.node
+    seen: set[cst.CSTNode] = set()
+    for site in value.sites:
+        whole = made is not None and made in set(walk(site.unit))
+        tree: cst.CSTNode = made if whole and made is not None else site.unit
+        if tree not in seen:
+            seen.add(tree)
+            yield site.frame.module, tree
+    models = value.base_models() if isinstance(value, ModelObject) else ()
+    own = value.config is None if isinstance(value, Made) else any(model.instance is not None for model in models)
+    for module, facts in reader.program.modules.items() if own else ():
+        for cls in facts.classes:
+            if cls.node not in seen:
+                seen.add(cls.node)
+                yield module, cls.node
+
+
+def _no_penalty(reader: Reader, node: cst.Call, parts: Sequence[tuple[Module, cst.CSTNode]]) -> None:
+    """Refuse what fit() would add to the loss, and TensorFlow 1 did not."""
+    for module, tree in parts:
+        for call in calls_in(tree):
+            name = call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
+            known = names.canonical(reader.program.modules[module].symbols.get(call.func, ""))
+            given = [
+                key for key, arg in keywords(call).items() if key.endswith("_regularizer") and not is_none(arg.value)
+            ]
+            unread = known.startswith("keras.layers.") and any(arg.star == "**" for arg in call.args)
+            if unread:
+                message = "a layer gets arguments that cannot be read, perhaps a regularizer"
+                raise reader.refuse(codes.NO_KERAS_LAYER, node, message)
+            if given or name == "add_loss" or known == "keras.layers.ActivityRegularization":
+                what = f"`{given[0]}=`" if given else f"`{module.code(call.func)}`"
+                message = (
+                    f"{what} of this layer or model was not in the loss, as TensorFlow 1 adds no regularizer by "
+                    "itself; Keras does: leave it out"
+                )
+                raise reader.refuse(codes.NO_KERAS_LAYER, node, message)
+
+
+def _normalises(reader: Reader, module: Module, tree: cst.CSTNode) -> bool:
+    symbols = reader.program.modules[module].symbols
+    return any(names.canonical(symbols.get(node, "")).rpartition(".")[2] in _NORMS for node in walk(tree))
+
+
+def _minds_training(reader: Reader, module: Module, tree: cst.CSTNode) -> bool:
+    """Whether a layer made in some code does something else in training, or may."""
+    symbols = reader.program.modules[module].symbols
+    for node in walk(tree):
+        known = names.canonical(symbols.get(node, ""))
+        kind = known.rpartition(".")[2]
+        if known in _ASKING or (
+            known.startswith("keras.layers.") and (kind in _NOISES | _NORMS or kind.startswith("Random"))
+        ):
+            return True
+        if known.startswith("keras.applications."):
+            return True
+    if any(keywords(call).keys() & _INNER_DROPOUTS for call in calls_in(tree)):
+        return True
+    return any(
+        param.name.value == "training"
+        for function in nodes_in(tree, cst.FunctionDef)
+        for param in (*function.params.params, *function.params.kwonly_params)
+    )
