@@ -365,6 +365,57 @@ def test_moving_averages_of_keras_are_updated_now() -> None:
     assert [f.code for f in file.findings if "moving averages" in f.message] == ["TFM014"]
 
 
+@pytest.mark.parametrize(
+    ("lines", "kept"),
+    [
+        ("net = tf1.layers.dense(features, 4, name='block/fc')", "Dense(4, name='block_fc')(features)"),
+        ("net = tf1.layers.dense(features, 4, name='fc')", "Dense(4, name='fc')(features)"),
+        ("net = tf1.layers.dense(features, 4, name='fc%d' % 1)", "Dense(4, name='fc%d' % 1)(features)"),
+        ("net = tf1.layers.dense(features, 4, name='b%d/fc' % 1)", "Dense(4)(features)"),
+        (
+            "with tf1.variable_scope('a'):\n        net = tf1.layers.dense(features, 4, name='fc')\n"
+            "    with tf1.variable_scope('b'):\n        net = tf1.layers.dense(net, 4, name='fc')",
+            "Dense(4, name='b_fc')(net)",
+        ),
+        (
+            "net = tf1.layers.flatten(features, name='f')\n    net = tf1.layers.flatten(net, name='f')",
+            "Flatten(name='f_2')(net)",
+        ),
+        (
+            "net = features\n    for i in range(2):\n        with tf1.variable_scope('block%d' % i):\n"
+            "            net = tf1.layers.dense(net, 4, name='fc')",
+            "Dense(4)(net)",
+        ),
+        ("net = tf1.layers.flatten(features)\n    net = block(block(net, 'a'), 'b')", "Dense(4)(x)"),
+        ("net = block(features, 'a')", "Dense(4, name='fc')(x)"),
+    ],
+)
+def test_the_names_of_layers_are_such_as_keras_takes(lines: str, kept: str) -> None:
+    block = (
+        "\n\ndef block(x, scope):\n    with tf1.variable_scope(scope):\n"
+        "        return tf1.layers.dense(x, 4, name='fc')\n\n\ndef input_fn"
+    )
+    file = migrated(
+        ("    outputs = tf1.layers.dense(features, 1)\n", f"    {lines}\n    outputs = tf1.layers.dense(net, 1)\n"),
+        *([("\n\ndef input_fn", block)] if "block(" in lines else []),
+    )
+    assert kept.replace("'", '"') in file.after.replace("'", '"'), file.findings
+
+
+def test_inputs_have_no_slash_in_their_names() -> None:
+    file = migrated(("([[1.0], [2.0]], ", '({"a/x": [[1.0], [2.0]]}, '), ("dense(features,", 'dense(features["a/x"],'))
+    assert 'name=key.replace("/", "_")' in file.after
+
+
+@pytest.mark.parametrize(("more", "told"), [('"name": ["a", "b"]', True), ("", False)])
+def test_features_that_are_not_read_are_told(more: str, told: bool) -> None:
+    file = migrated(
+        ("([[1.0], [2.0]], ", f'({{"x": [[1.0], [2.0]], {more}}}, '), ("dense(features,", 'dense(features["x"],')
+    )
+    assert file.changed
+    assert any("the features name are not read here" in finding.message for finding in file.findings) == told
+
+
 def test_an_input_function_in_the_function_that_makes_the_strategy_sees_its_name() -> None:
     text = PROGRAM.replace("\n\ndef input_fn", "\n\ndef main():\n    def input_fn")
     head, body = text.split("def main():\n")

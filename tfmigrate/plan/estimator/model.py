@@ -6,12 +6,12 @@ generator beside it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.change.calls import quoted
+from tfmigrate.plan.change.calls import quoted, text_of
 from tfmigrate.plan.edits import Insert, Signature
 from tfmigrate.plan.estimator.model_function import ModelFunction
 from tfmigrate.plan.estimator.reader import Build, Unconvertible
@@ -173,13 +173,35 @@ class _Model:
         if reading.keys and reading.whole_features:
             raise reading.refuse(codes.NO_KERAS_LAYER, self._function, "features is used whole and by key")
         if reading.keys:
-            code = f"{tf}.keras.Input(spec.shape[1:], name=key, dtype=spec.dtype)"
+            self._note_unread(reading.keys)
+            quote = reading.quote
+            # Keras 3 takes no `/` in the name of an input.
+            slashes = any("/" in key for key in reading.keys)
+            name = f"key.replace({quote}/{quote}, {quote}_{quote})" if slashes else "key"
+            code = f"{tf}.keras.Input(spec.shape[1:], name={name}, dtype=spec.dtype)"
             code = f"{{key: {code} for key, spec in features.items()}}"
         else:
             code = f"{tf}.keras.Input(features.shape[1:], dtype=features.dtype)"
         if self._inputs_name == "features":
             return f"features = {code}"
         return f"{self._inputs_name} = {code}\nfeatures = {self._inputs_name}"
+
+    def _note_unread(self, read: Set[str]) -> None:
+        """Features beside those that are read are inputs too: Keras 3 takes no others, and fails on strings."""
+        written = [
+            {text_of(element.key) for element in node.elements if isinstance(element, cst.DictElement)}
+            for module in self._reading.program.modules
+            for node in module.all_of(cst.Dict)
+        ]
+        keys = set[str | None]().union(*(keys for keys in written if keys >= read))
+        unread = sorted(key for key in keys - read if key is not None)
+        if unread:
+            message = (
+                f"the features {', '.join(unread)} are not read here, and become inputs of the model all the same, "
+                "since Keras takes all that a dataset gives; Keras fails on strings among them: leave what is not read "
+                "out of the input function"
+            )
+            self._reading.plan.notes.append((self._function, message))
 
     @property
     def _inputs_name(self) -> str:

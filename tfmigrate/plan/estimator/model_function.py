@@ -107,7 +107,9 @@ class ModelFunction(Reader):
                 if isinstance(name, cst.Name):
                     self.names[name.value] = PLAIN
             before = dict(self.names)
+            self.repeats += 1
             self.block(unit.body, modes)
+            self.repeats -= 1
             if any(type(self.names.get(name, thing)) is not type(thing) for name, thing in before.items()
                    if not isinstance(thing, Features | Plain)):  # fmt: skip
                 raise self.refuse(codes.NO_KERAS_LAYER, unit, "a name is bound to something else in this loop")
@@ -203,7 +205,11 @@ class ModelFunction(Reader):
                 self.updates_are_run = self.updates_are_run or isinstance(thing, Updates)
             if item.asname is not None:
                 raise self.refuse(codes.NO_KERAS_LAYER, unit, "this scope is bound to a name")
+        outer = len(self.scope_names)
+        calls = [item.item for item in unit.items if isinstance(item.item, cst.Call) and item.item.args]
+        self.scope_names += [text for call in calls if (text := text_of(call.args[0].value))]
         left = self.block(unit.body, modes)
+        del self.scope_names[outer:]
         gone = all(self._nothing_stays(inner) for inner in units_of(unit.body))
         self._unwrap(unit, None if gone else unit.body)
         return left
@@ -534,8 +540,11 @@ class ModelFunction(Reader):
         if definition in self._inside:
             raise self.refuse(codes.NO_KERAS_LAYER, definition, f"{definition.name.value} calls itself")
         self._inside.append(definition)
+        again = self._is_called_again(definition)
+        self.repeats += again
         for unit in units_of(definition.body):
             self._statement(unit, self.modes)
+        self.repeats -= again
         self._inside.pop()
         returned = self._returned
         self.names, self.module, self._returned = saved
@@ -550,6 +559,12 @@ class ModelFunction(Reader):
             staying = [arg for arg in node.args if not isinstance(kinds[id(arg)], Mode | Training)]
             self.edit(Arguments(node, unchanged(staying)))
         return Tensor(node)
+
+    def _is_called_again(self, definition: cst.FunctionDef) -> bool:
+        """Whether a function of the program is called in more than one place."""
+        callees = [facts.values.get(call.func) for module, facts in self.program.modules.items()
+                   for call in module.calls]  # fmt: skip
+        return sum(isinstance(value, FunctionValue) and value.node is definition for value in callees) > 1
 
 
 def _by_mode(

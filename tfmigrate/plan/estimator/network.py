@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.change.calls import is_none, named_arguments
+from tfmigrate.plan.change.calls import is_none, named_arguments, quoted, text_of
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.estimator import things
 from tfmigrate.plan.estimator.layers import (
@@ -36,6 +36,8 @@ from tfmigrate.plan.estimator.things import (
     Thing,
     Training,
 )
+from tfmigrate.understand.scopes import numbered
+from tfmigrate.walk import walk
 from tfmigrate.written import Code, Written, listed
 
 
@@ -149,6 +151,10 @@ def _layer_code(reader: Reader, node: cst.Call, layer: Layer, given: Mapping[str
             )
             raise reader.refuse(codes.NO_KERAS_LAYER, arg.value, why)
         code = _setting(reader, name, arg.value)
+        if name == "name":
+            code = _layer_name(reader, node, arg.value)
+            if code is None:
+                continue
         plain = layer.parameters.index(name) < layer.plain and arg.keyword is None and not named
         written.append(Written.of("" if plain else f"{name}=", arg.value if code is None else code).code)
         named = named or not plain
@@ -158,6 +164,23 @@ def _layer_code(reader: Reader, node: cst.Call, layer: Layer, given: Mapping[str
     if layer.keras == "Dropout" and "rate" not in given:
         written.insert(0, ("0.5",))
     return (f"{reader.tf}.keras.layers.{layer.keras}(", *listed(written), ")")
+
+
+def _layer_name(reader: Reader, node: cst.Call, given: cst.BaseExpression) -> Written | None:
+    """A name that Keras accepts: without `/`, and given to one layer of a model only; None where it has to be Keras's
+    own. The scopes of variables told such layers apart."""
+    text = text_of(given)
+    slashes = any("/" in (text_of(part) or "") for part in walk(given) if isinstance(part, cst.SimpleString))
+    if text is None:
+        return None if slashes else Written.at(given)
+    if reader.repeats:
+        return None
+    wanted = text.replace("/", "_")
+    if reader.layer_names.get(wanted, node) is not node and reader.scope_names:
+        wanted = f"{reader.scope_names[-1]}_{wanted}".replace("/", "_")
+    wanted = numbered(wanted, lambda name: reader.layer_names.get(name, node) is not node)
+    reader.layer_names[wanted] = node
+    return Written.at(given) if wanted == text else Written.of(quoted(wanted, reader.quote))
 
 
 def _follows_mode(reader: Reader, node: cst.Call, training: cst.Arg | None) -> bool:

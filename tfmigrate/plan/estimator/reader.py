@@ -63,6 +63,12 @@ class Reader(ABC):
         """What losses, metrics and predictions are computed from."""
         self.normalised: cst.Call | None = None
         """A batch normalization."""
+        self.layer_names: dict[str, cst.CSTNode] = {}
+        """The names that layers have, each with the first layer of that name."""
+        self.scope_names: list[str] = []
+        """The names of the variable scopes round the statement that is read, where they are written out."""
+        self.repeats = 0
+        """In how many loops, and functions that are called more than once, that statement stands."""
 
     @abstractmethod
     def read(self, node: cst.BaseExpression) -> Thing:
