@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tfmigrate.understand.contents import models_of, sites_of
-from tfmigrate.understand.functions import call_function, decorators
-from tfmigrate.understand.program import Module, dotted
+from tfmigrate.understand.functions import call_function, has_decorator
+from tfmigrate.understand.program import Module
 from tfmigrate.understand.state import Walker
 from tfmigrate.understand.values import (
     ClassValue,
@@ -50,7 +50,7 @@ def attribute(walker: Walker, value: Value, name: str) -> Value:
     if isinstance(value, ModelObject | Parallel):
         return _of_model(walker, value, name)
     if isinstance(value, ClassValue):
-        return value.lookup(name) or Opaque(f"the attribute {name}")
+        return _of_class(value, name)
     if isinstance(value, Super):
         return _of_base(value, name)
     if isinstance(value, Made):
@@ -85,10 +85,18 @@ def _member(walker: Walker, module: Module, name: str) -> Value:
 def _of_instance(walker: Walker, owner: Instance | ModelObject, cls: ClassValue, name: str) -> Value:
     member = walker.state.attribute(owner, name) or cls.lookup(name)
     if isinstance(member, FunctionValue) and member.owner is not None:
-        kinds = {dotted(item.decorator) for item in decorators(member)}
-        if "property" in kinds:
+        if has_decorator(member, "property"):
             return call_function(walker, member, ((None, owner),), None)
-        return member if "staticmethod" in kinds else Method(owner, name, member)
+        if has_decorator(member, "classmethod"):
+            return Method(cls, name, member)
+        return member if has_decorator(member, "staticmethod") else Method(owner, name, member)
+    return member if member is not None else Opaque(f"the attribute {name}")
+
+
+def _of_class(cls: ClassValue, name: str) -> Value:
+    member = cls.lookup(name)
+    if isinstance(member, FunctionValue) and has_decorator(member, "classmethod"):
+        return Method(cls, name, member)
     return member if member is not None else Opaque(f"the attribute {name}")
 
 

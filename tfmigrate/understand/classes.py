@@ -9,7 +9,7 @@ import libcst as cst
 
 from tfmigrate.understand import names
 from tfmigrate.understand.contents import all_sites
-from tfmigrate.understand.functions import define, enter, name_of, unknown_arguments
+from tfmigrate.understand.functions import define, enter, name_of, sees_object, unknown_arguments
 from tfmigrate.understand.program import dotted, units_of
 from tfmigrate.understand.state import State, Walker
 from tfmigrate.understand.values import (
@@ -107,7 +107,8 @@ def walk_methods(walker: Walker, cls: ClassValue, mentioned: Container[str]) -> 
     state = walker.state
     instance = state.instances.get(cls) or _new_instance(state, cls)
     for method in _makers_first(sorted(cls.methods(), key=lambda each: name_of(each) in mentioned)):
-        done = method.node in state.entered if method.owner is cls else (cls, method.node) in state.entered_on
+        same = method.owner is cls or not sees_object(method)
+        done = method.node in state.entered if same else (cls, method.node) in state.entered_on
         if not done:
             note_walked(state, cls, method)
             with nullcontext() if name_of(method) == "__init__" else state.perhaps():

@@ -8,6 +8,7 @@ import libcst as cst
 
 from tfmigrate.understand.contents import holds_model, is_keras
 from tfmigrate.understand.joins import join
+from tfmigrate.understand.program import dotted
 from tfmigrate.understand.state import State, Walker
 from tfmigrate.understand.summaries import renewed, summarised
 from tfmigrate.understand.values import (
@@ -38,6 +39,15 @@ def positional(params: cst.Parameters) -> list[cst.Param]:
 
 def decorators(function: FunctionValue) -> Sequence[cst.Decorator]:
     return function.node.decorators if isinstance(function.node, cst.FunctionDef) else ()
+
+
+def has_decorator(function: FunctionValue, name: str) -> bool:
+    return any(dotted(item.decorator) == name for item in decorators(function))
+
+
+def sees_object(method: FunctionValue) -> bool:
+    """Whether a method is given its object or its class, so that it may do something else in a derived class."""
+    return bool(positional(method.node.params)) and not has_decorator(method, "staticmethod")
 
 
 def define(walker: Walker, unit: cst.FunctionDef, owner: ClassValue | None = None) -> FunctionValue:

@@ -16,6 +16,7 @@ from tfmigrate.understand.tensors import combined, layered
 from tfmigrate.understand.values import (
     NOTHING,
     Arguments,
+    ClassValue,
     Dataset,
     EstimatorPart,
     FunctionValue,
@@ -72,8 +73,8 @@ def call_method(walker: Walker, method: Method, arguments: Arguments, node: cst.
 def _call_own(walker: Walker, receiver: Value, function: FunctionValue, arguments: Arguments, node: cst.Call) -> Value:
     """A method that a class of the program defines."""
     owner = receiver.instance if isinstance(receiver, ModelObject) else receiver
-    if isinstance(owner, Instance):
-        note_walked(walker.state, owner.cls, function)
+    if isinstance(owner, Instance | ClassValue):
+        note_walked(walker.state, owner.cls if isinstance(owner, Instance) else owner, function)
     return call_function(walker, function, ((None, receiver), *arguments), node)
 
 

@@ -177,9 +177,12 @@ def _exclusive(use: Use, other: Use) -> bool:
 
 def say_compiled_out_of_sight(owner: Owner, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:
     """A model that is compiled by unknown code: in a module found at run time, a library, or by a caller."""
+    compiled = {wrap.call for group in owner.groups if group.compiles for wrap in group.wraps}
     for group in owner.groups:
         if group.compiles or any(model.origin == "loaded" for model in group.models):
             continue
+        if group.owner.call is None and all(wrap.call in compiled for wrap in group.wraps):
+            continue  # A method that a derived class inherits, of which nothing makes an object.
         uses = [use for use in facts.uses if concerns(use, group.models, group.wraps)]
         handed_out = group.owner.function is not None and group.owner.call is None
         given = next(_given_to_others(group.models, facts), None)

@@ -125,8 +125,10 @@ def _leave_scopes_of_callers(
 ) -> dict[cst.Call, Refusal]:
     """A function called in the scope of another strategy makes none itself, which would be two: its callers do, all.
 
-    Returns the calls that have no such caller.
+    A method that a derived class inherits is walked on an object of that class too, which nothing makes: the callers
+    of the method speak for it. Returns the calls that have no such caller.
     """
+    called = {wrap.call for frame, wraps in by_frame.items() if frame.call is not None for wrap in wraps}
     ownerless: dict[cst.Call, Refusal] = {}
     while True:
         known = (frame.function for frame in by_frame if frame.function is not None and frame.function in inside)
@@ -139,7 +141,8 @@ def _leave_scopes_of_callers(
                 by_frame.setdefault(frame.call.frame, []).extend(wraps)
                 continue
             message = "a function that is called in the scope of another strategy makes its own: move it to the callers"
-            ownerless.update((wrap.call, Refusal(codes.TWO_STRATEGIES, message)) for wrap in wraps)
+            why = Refusal(codes.TWO_STRATEGIES, message)
+            ownerless.update((wrap.call, why) for wrap in wraps if wrap.call not in called)
 
 
 def _called_in_scopes(by_frame: Mapping[Frame, list[Wrap]], facts: ProgramFacts) -> Iterator[cst.CSTNode]:
