@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
+from tfmigrate.understand import names
 from tfmigrate.understand.joins import join
 from tfmigrate.understand.lifecycle import Together, Wrap
 from tfmigrate.understand.program import dotted
@@ -17,6 +18,8 @@ from tfmigrate.understand.values import (
     Instance,
     Items,
     Literal,
+    Made,
+    ModelObject,
     Parallel,
     Value,
     options,
@@ -118,36 +121,73 @@ def _as_model(state: State, value: Value, node: cst.Call) -> Value:
 
 
 def template_by_index(state: State, node: cst.Subscript, index: Value | None) -> Value | None:
-    """`parallel.layers[-2]` is the template: the layer before the one that joins the outputs."""
+    """`parallel.layers[-2]` is the template: the layer before the one that joins the outputs; `layers[3]` is, of one
+    input and two GPUs."""
     layers = node.value
     if not isinstance(layers, cst.Attribute) or layers.attr.value != "layers":
         return None
-    return _before_outputs(state, node, layers.value, index)
+    return _at_template(state, node, layers.value, index)
 
 
 def template_by_position(state: State, arguments: Arguments, node: cst.Call) -> Value | None:
     """`parallel.get_layer(index=-2)`, which takes it out of the same list."""
     index = dict(arguments).get("index") or (arguments[1][1] if len(arguments) > 1 else None)
-    return _before_outputs(state, node, node.func.value, index) if isinstance(node.func, cst.Attribute) else None
+    return _at_template(state, node, node.func.value, index) if isinstance(node.func, cst.Attribute) else None
 
 
-def _before_outputs(
+def _at_template(
     state: State, node: cst.Subscript | cst.Call, model: cst.BaseExpression, index: Value | None
 ) -> Value | None:
-    if index != Literal(-2):
-        return None
     receiver = state.facts.values.get(model)
-    if not isinstance(receiver, Parallel):
-        if _may_be_parallel(receiver):
-            own = tuple(guard for guard in state.guards if guard.frame is state.frame)
-            state.facts.unsure_unwraps[node] = own
+    if receiver is None:
         return None
-    state.facts.unwraps[node] = model
-    return receiver.wrap.template
+    if isinstance(receiver, Parallel):
+        if not _is_place(state, index, receiver.wrap):
+            return None
+        state.facts.unwraps[node] = model
+        return receiver.wrap.template
+    parallels = [option for option in options(receiver) if isinstance(option, Parallel)]
+    if parallels and all(_is_place(state, index, parallel.wrap) for parallel in parallels):
+        state.facts.unsure_unwraps[node] = tuple(guard for guard in state.guards if guard.frame is state.frame)
+    return None
 
 
-def _may_be_parallel(value: Value | None) -> bool:
-    return value is not None and any(isinstance(option, Parallel) for option in options(value))
+def _is_place(state: State, index: Value | None, wrap: Wrap) -> bool:
+    """Whether the template stands at a place among the parallel model's layers: behind the inputs and the slice of each
+    input for each GPU, before what joins the outputs."""
+    if index == Literal(-2):
+        return True
+    if not isinstance(index, Literal) or type(index.value) is not int or index.value <= 0:
+        return False
+    inputs, gpus = {_inputs_of(state, option) for option in options(wrap.template)}, _number(wrap.gpus_value)
+    return gpus is not None and len(inputs) == 1 and index.value == (inputs.pop() or 0) * (1 + gpus)
+
+
+def _number(gpus: Value | None) -> int | None:
+    if isinstance(gpus, Items):
+        return len(gpus.values) if gpus.counted else None
+    return gpus.value if isinstance(gpus, Literal) and type(gpus.value) is int else None
+
+
+def _inputs_of(state: State, model: Value) -> int | None:
+    """How many inputs a model has, where the call that makes it shows that."""
+    if not isinstance(model, ModelObject):
+        return None
+    maker = names.canonical(model.maker)
+    if maker == "keras.models.Sequential" and model.instance is None:
+        return 1
+    call, facts = model.node, state.program_facts.modules[model.site.frame.module]
+    if maker != "keras.models.Model" or not isinstance(call, cst.Call) or facts.symbols.get(call.func) != model.maker:
+        return None
+    named = [arg.value for arg in call.args if arg.keyword is not None and arg.keyword.value in ("inputs", "input")]
+    first = call.args[0].value if call.args and call.args[0].keyword is None and not call.args[0].star else None
+    given = named[0] if named else first
+    if isinstance(given, cst.List | cst.Tuple):
+        return len(given.elements) if all(isinstance(each, cst.Element) for each in given.elements) else None
+    value = facts.values.get(given) if given is not None else None
+    if isinstance(value, Items):
+        return len(value.values) if value.counted else None
+    return 1 if isinstance(value, Made) and value.kind == "tensor" and value.name == "keras.layers.Input" else None
 
 
 def template_by_name(state: State, parallel: Parallel, arguments: Arguments, node: cst.Call) -> Value | None:
