@@ -18,10 +18,10 @@ from tfmigrate.understand.program import root_name
 from tfmigrate.understand.reaching import assigned, explicit
 from tfmigrate.understand.scopes import Occurrence, Scopes
 
-_MESSAGE = "its parts differ in shape: NumPy made an array of objects of them, and raises ValueError since 1.24"
+_MESSAGE = "its parts differ in shape: NumPy made an array of objects, and raises ValueError since 1.24"
 _PADDED = (
-    "what is padded to one length differs in length before: NumPy made an array of objects of it, and raises "
-    "ValueError since 1.24"
+    "these sequences differ in length before they are padded: NumPy made an array of objects, and raises ValueError "
+    "since 1.24"
 )
 _ARRAYS = frozenset({"numpy.array", "numpy.asarray", "numpy.asanyarray"})
 

@@ -1,4 +1,4 @@
-"""`model.train_on_batch(x, y).tolist()`: losses were numbers of NumPy, and are floats."""
+"""`model.train_on_batch(x, y).tolist()`: losses were NumPy scalars, and are floats now."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def check(context: Context) -> Iterator[CallChange]:
             continue
         code = _of_float(call.func, call)
         if code is not None:
-            message = f"a loss is a float of Python in TensorFlow 2, which has no {call.func.attr.value}()"
+            message = f"a loss is a Python float in TensorFlow 2, which has no {call.func.attr.value}()"
             yield CallChange(codes.FLOAT_LOSSES, call, message, Replace(call, code))
 
 

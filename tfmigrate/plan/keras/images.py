@@ -37,7 +37,7 @@ def check(context: Context) -> Iterator[CallChange]:
 _STRETCHED = (
     "`brightness_range` stretched each image to 0 to 255 before it made it brighter, up to TensorFlow 2.3, and takes "
     "the numbers as they are now: other images where they did not fill that range, and nearly black ones where they "
-    "are between 0 and 1; give it images from 0 to 255, with rescale=1/255 behind it"
+    "are between 0 and 1; give it images from 0 to 255, and use rescale=1/255"
 )
 
 

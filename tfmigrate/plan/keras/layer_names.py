@@ -50,7 +50,7 @@ def _is_empty(node: cst.BaseExpression) -> bool:
 
 def _without_empty(call: cst.Call, name: cst.BaseExpression) -> CallChange:
     """`name=""`, by which old Keras chose a name itself, as it does for None."""
-    message = "by an empty name Keras chose one, and takes it as the name now: "
+    message = "old Keras replaced an empty name by one of its own, today's keeps it: "
     if _is_empty(name):
         return CallChange(codes.LAYER_NAMES, name, f"{message}it is removed", Revision(call, dropped=("name",)))
     edit = Revision(call, wrapped=((name, (name, " or None")),))

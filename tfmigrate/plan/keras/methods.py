@@ -178,7 +178,7 @@ def class_weight_arrays(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
             continue
         message = (
             "an array of class weights did nothing: Keras takes a dict, and raises AttributeError today; to weigh the "
-            "classes, which is another training, write dict(enumerate(weights)) where they are 0, 1, 2 and so on"
+            "classes, which changes the training, write dict(enumerate(weights)) where they are 0, 1, 2 and so on"
         )
         yield CallChange(codes.CLASS_WEIGHT_WORDS, argument, message, Revision(use.call, dropped=("class_weight",)))
     for call in facts.module.calls:

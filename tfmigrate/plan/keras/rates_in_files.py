@@ -34,8 +34,8 @@ def check(context: Context) -> Iterator[CallChange]:
 
 
 _CONTINUED = (
-    "the learning rate is a column `lr` behind `loss` in a file of Keras 2, and `learning_rate` before it in one of "
-    "Keras 3: rows that are appended to an old file get into the wrong columns; begin a new one"
+    "the learning rate is a column `lr` after `loss` in a file of Keras 2, and `learning_rate` before it in one of "
+    "Keras 3: rows appended to an old file land in the wrong columns; start a new file"
 )
 
 
