@@ -198,8 +198,8 @@ class _Model:
         if unread:
             message = (
                 f"the features {', '.join(unread)} are not read here, and become inputs of the model all the same, "
-                "since Keras takes all that a dataset gives; strings among them make it fail: leave unread features out "
-                "of the input function"
+                "since Keras takes all that a dataset gives; strings among them make it fail: leave unread features "
+                "out of the input function"
             )
             self._reading.plan.notes.append((self._function, message))
 

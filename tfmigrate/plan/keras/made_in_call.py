@@ -64,8 +64,8 @@ def check(context: Context) -> Iterator[CallChange]:
     made = (node for function in context.migration.once(_losses) for node in _models_made(function, context.modules))
     for node in dict.fromkeys(node for module, node in made if module is facts.module):
         message = (
-            "a loss builds this each time it is called, and TensorFlow 2 does not let a training step create variables: "
-            "build it once, outside of the function, and only call it in the loss"
+            "a loss builds this each time it is called, and TensorFlow 2 does not let a training step create "
+            "variables: build it once, outside the function, and only call it in the loss"
         )
         yield CallChange(codes.MADE_IN_CALL, node, message, action="warn")
 
