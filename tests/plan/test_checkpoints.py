@@ -406,3 +406,50 @@ def test_arguments_in_places_that_mean_the_same_stay(line: str) -> None:
     file = migrate(text)
     assert file.after.endswith(f"{line}\n")
     assert not [finding for finding in file.findings if "is given by name" in finding.message]
+
+
+ONE_NAME = """from keras.callbacks import ModelCheckpoint
+from keras.layers import Dense
+from keras.models import Sequential, load_model
+from keras.utils import multi_gpu_model
+
+model = Sequential([Dense(1, input_shape=(4,))])
+parallel = multi_gpu_model(model, gpus=2)
+parallel.compile("sgd", "mean_squared_error")
+{lines}
+"""
+
+
+@pytest.mark.parametrize(
+    ("whole", "weights", "endings"),
+    [
+        ("'a' + '_model.hdf5'", "'b' + '_model.hdf5'", ("'a' + '_model.h5'", "'b' + '_model.weights.h5'")),
+        ("'a' + '_model.h5'", "'b' + '_model.h5'", ("'a' + '_model.h5'", "'b' + '_model.weights.h5'")),
+        ("'a.hdf5'", "'b.hdf5'", ("'a.h5'", "'b.weights.h5'")),
+    ],
+)
+def test_a_name_of_weights_and_of_a_model_has_the_ending_of_each(
+    whole: str, weights: str, endings: tuple[str, str]
+) -> None:
+    lines = [f"model.save_weights({weights})", f"best = ModelCheckpoint({whole})"]
+    for ordered in (lines, lines[::-1]):
+        after = migrate(ONE_NAME.format(lines="\n".join(ordered))).after
+        assert f"ModelCheckpoint({endings[0]})" in after
+        assert f"save_weights({endings[1]})" in after
+
+
+def test_each_is_loaded_by_the_name_it_has() -> None:
+    lines = (
+        "model.save_weights('b' + '.hdf5')\nbest = ModelCheckpoint('a' + '.hdf5')\nmodel.load_weights('b' + '.hdf5')\n"
+        "model = load_model('a' + '.hdf5')"
+    )
+    after = migrate(ONE_NAME.format(lines=lines)).after
+    assert "save_weights('b' + '.weights.h5')" in after
+    assert "load_weights('b' + '.weights.h5')" in after
+    assert "ModelCheckpoint('a' + '.keras')" in after
+    assert "load_model('a' + '.keras')" in after
+
+
+def test_one_literal_of_both_is_a_name_of_weights() -> None:
+    lines = "path = 'a.hdf5'\nbest = ModelCheckpoint(path)\nmodel.save_weights(path)"
+    assert "path = 'a.weights.h5'" in migrate(ONE_NAME.format(lines=lines)).after

@@ -65,8 +65,13 @@ class Files:
     """The names that must change, as far as they are written out, and the ending that each needs.
 
     A whole model in `.h5` keeps its name, which Keras 3 takes, unless the program loads it again: then it may be
-    trained further, which Keras 3 cannot do with the optimizer of an HDF5 file.
+    trained further, which Keras 3 cannot do with the optimizer of an HDF5 file. A name of weights in one place and of a
+    whole model in another has the ending of weights here.
     """
+    whole: Mapping[str, str]
+    """The same of whole models alone."""
+    endings: Mapping[cst.CSTNode, str]
+    """Of each literal that must change the ending that it needs where it stands."""
     read: Set[str]
     """The names that the program loads weights or models from."""
 
@@ -89,13 +94,15 @@ def files_of(migration: Migration) -> Files:
                 read |= names_read
                 if _is_load_model(call, draft.facts):
                     loaded |= names_read
-    renamed = {
-        literal.text: _new_ending_of(literal.text, saved.ending, loaded)
-        for saved in written
-        for literal in saved.literals
-        if _is_old(literal.text) and (not _may_stay(literal.text, saved.ending) or literal.text in loaded)
-    }
-    return Files(paths, written, renamed, read)
+    whole: dict[str, str] = {}
+    weights: dict[str, str] = {}
+    endings: dict[cst.CSTNode, str] = {}
+    for saved in sorted(written, key=lambda saved: saved.ending == WEIGHTS):
+        for literal in saved.literals:
+            if _is_old(literal.text) and (not _may_stay(literal.text, saved.ending) or literal.text in loaded):
+                endings[literal.node] = _new_ending_of(literal.text, saved.ending, loaded)
+                (weights if saved.ending == WEIGHTS else whole)[literal.text] = endings[literal.node]
+    return Files(paths, written, {**whole, **weights}, whole, endings, read)
 
 
 @dataclass(frozen=True)
@@ -117,7 +124,7 @@ class Saved:
 
 def saved_to_hdf5(migration: Migration) -> Saved:
     """What some module saves as a whole model to an HDF5 file, or may."""
-    renamed = migration.once(files_of).renamed
+    renamed = migration.once(files_of).whole
     drafts = (draft for module, draft in migration.drafts.items() if module in migration.leaving)
     saved = [models for draft in drafts for models in _in_hdf5(draft.facts, draft.scopes, renamed)]
     made_at = frozenset(model.node for models in saved for model in models)
@@ -142,7 +149,8 @@ def checkpoint_files(context: Context) -> Iterator[CallChange]:
         for literal in sorted(saved.literals, key=lambda literal: literal.text):
             if literal.module is module and literal.text in renamed and literal.node not in seen:
                 seen.add(literal.node)
-                yield _change(literal, module, renamed[literal.text], keys, files.read)
+                if literal.node in files.endings:
+                    yield _change(literal, module, files.endings[literal.node], keys, files.read)
         if saved.module is module and saved.path not in seen and not _ends_well(saved, renamed):
             seen.add(saved.path)
             ends = sorted(repr(literal.text) for literal in saved.literals)
@@ -154,7 +162,9 @@ def checkpoint_files(context: Context) -> Iterator[CallChange]:
             if not call.args or not (_loads(call, other) or _saves(call)):
                 continue
             for literal in files.paths.endings(call.args[0].value, other.module)[0]:
-                ending = _new_ending(literal.text, renamed)
+                ending = _new_ending(
+                    literal.text, {**renamed, **files.whole} if _is_load_model(call, other) else renamed
+                )
                 if ending == WEIGHTS and _saves(call):
                     continue  # A whole model, which the weights have nothing to do with.
                 if ending is not None and literal.module is module and literal.node not in seen:
