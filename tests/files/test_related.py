@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import pytest
+
 from tfmigrate.files import related
 
 NEEDLES = (b"multi_gpu_model",)
@@ -139,6 +141,31 @@ def test_a_module_that_names_numpy_is_read_however_far_it_is_imported() -> None:
     }
     known = {"train.py": files["train.py"]}
     assert sorted(related.with_imported(known, of(files))) == ["more.py", "tools.py", "train.py"]
+
+
+@pytest.mark.parametrize(
+    ("line", "read"),
+    [
+        (b"model.fit(x, y)", True),
+        (b"model.fit_generator(rows)", True),
+        (b"model.save_weights(path)", True),
+        (b"self.net.load_weights(path)", True),
+        (b"model.compile('sgd', 'mse')", True),
+        (b"core.compile('sgd', 'mse')", True),
+        (b"words = re.compile('a')", False),
+        (b"model.predict(x)", False),
+        (b"size = fit(x)", False),
+        (b"shown = chart.fitted", False),
+    ],
+)
+def test_a_module_that_trains_or_saves_what_it_is_handed_is_read(line: bytes, read: bool) -> None:
+    files = {
+        "train.py": b"import keras\nfrom tools import work\nwork(model)\n",
+        "tools.py": b"from more import inner as work\n",
+        "more.py": b"def inner(model):\n    " + line + b"\n",
+    }
+    known = {"train.py": files["train.py"]}
+    assert sorted(related.with_imported(known, of(files))) == (sorted(files) if read else ["train.py"])
 
 
 def test_a_script_that_shares_a_module_on_standalone_keras_belongs_to_the_program() -> None:

@@ -23,6 +23,10 @@ _IMPORT = re.compile(
 )
 _MENDED = (*(library.encode() for library in LIBRARIES), b"numpy", b"scipy")
 _TRAINS = re.compile(rb"\.(?:fit|fit_generator|train_on_batch)\(")
+_HANDLES = re.compile(
+    rb"\.(?:fit|(?:fit|evaluate|predict)_generator|train_on_batch|save_weights|load_weights)\(|(?<!\bre)\.compile\("
+)
+"""What is done to a model that a module is handed, which may name no library. `re.compile()` is another thing."""
 _STANDALONE = re.compile(rb"^[ \t]*(?:from|import)[ \t]+keras\b", re.M)
 
 Search = Callable[[Sequence[bytes]], Mapping[str, bytes]]
@@ -63,6 +67,7 @@ def with_imported(known: Mapping[str, bytes], find: Find) -> dict[str, bytes]:
 
     A file has when it names Keras or TensorFlow, or imports one that has; or when one that trains imports it, because
     it may say what the data is. So has one that names NumPy or SciPy: the program stops there at names that are gone.
+    And so has one that compiles, trains or saves a model that it is handed.
     """
     reached: dict[str, bytes] = {}
     fresh = dict(known)
@@ -71,7 +76,7 @@ def with_imported(known: Mapping[str, bytes], find: Find) -> dict[str, bytes]:
         wanted = targets - known.keys() - reached.keys()
         fresh = dict(find(wanted)) if wanted else {}
         reached.update(fresh)
-    useful = {path for path, data in reached.items() if any(library in data for library in _MENDED)}
+    useful = {path for path, data in reached.items() if any(part in data for part in _MENDED) or _HANDLES.search(data)}
     while True:
         more = {path for path in reached.keys() - useful if useful.intersection(imported_paths(path, reached[path]))}
         if not more:
