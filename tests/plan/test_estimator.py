@@ -225,6 +225,16 @@ def test_replicas_are_not_counted_above_the_strategy() -> None:
     assert "data = partial(input_fn, 8 * strategy.num_replicas_in_sync)\n" in after
 
 
+def test_a_lambda_above_the_strategy_runs_below_it() -> None:
+    sized = (("input_fn():", "input_fn(size):"), (".batch(8)", ".batch(size)"), ("train(input_fn", "train(data"))
+    after = migrated(*sized, ("strategy = ", "data = lambda: input_fn(8)\nstrategy = ")).after
+    assert "data = lambda: input_fn(8 * strategy.num_replicas_in_sync)\n" in after
+    run = PROGRAM[PROGRAM.index("strategy = ") :]
+    indented = run.replace("input_fn", "data").rstrip().replace("\n", "\n    ")
+    function = f"data = lambda: input_fn(8)\n\n\ndef main():\n    {indented}\n\n\nmain()\n"
+    assert "no name before this line" in refusal(*sized[:2], (run, function))
+
+
 def test_dropout_that_is_never_told_to_train_is_none() -> None:
     after = migrated(("features, 1)", "tf1.layers.dropout(features, 0.5), 1)")).after
     assert "outputs = tf.keras.layers.Dense(1)(features)\n" in after
@@ -400,6 +410,62 @@ def test_the_names_of_layers_are_such_as_keras_takes(lines: str, kept: str) -> N
         *([("\n\ndef input_fn", block)] if "block(" in lines else []),
     )
     assert kept.replace("'", '"') in file.after.replace("'", '"'), file.findings
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("labels, outputs)", "labels, outputs)\n    loss = tf.reduce_mean(loss)"),
+        ("tf1.losses.mean_squared_error(labels, outputs)", "tf.reduce_mean(tf.square(outputs - labels), name='loss')"),
+        (
+            "tf1.train.AdamOptimizer().minimize(loss, ",
+            "tf1.train.AdamOptimizer()\n    grads = train_op.compute_gradients(loss)\n"
+            "    train_op = train_op.apply_gradients(grads, ",
+        ),
+        (
+            "loss=loss, train_op=train_op)",
+            "loss=loss, train_op=train_op, training_hooks=[tf1.train.LoggingTensorHook({'loss': loss}, 5)])",
+        ),
+        (
+            "loss=loss, train_op=train_op)",
+            "loss=loss, train_op=train_op, training_hooks=[tf1.train.LoggingTensorHook(['loss'], every_n_iter=5)])",
+        ),
+        ("estimator = ", "model = "),
+    ],
+)
+def test_other_words_for_the_same_give_the_same_model(old: str, new: str) -> None:
+    changes = [(old, new)]
+    if new == "model = ":
+        changes.append(("estimator.train(", "model.train("))
+    assert migrated(*changes).after == migrated().after
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        ("minimize(loss, global_step=", "apply_gradients([], global_step=", "TFM115"),
+        (
+            "tf1.train.AdamOptimizer().minimize(loss, ",
+            "tf1.train.AdamOptimizer()\n    grads = [(2 * g, v) for g, v in train_op.compute_gradients(loss)]\n"
+            "    train_op = train_op.apply_gradients(grads, ",
+            "TFM115",
+        ),
+        (
+            "tf1.train.AdamOptimizer().minimize(loss, global_step=tf1.train.get_global_step())",
+            "tf1.train.AdamOptimizer()\n    grads = train_op.compute_gradients(loss)\n"
+            "    train_op = train_op.apply_gradients(grads)",
+            "TFM115",
+        ),
+        ("labels, outputs)", "labels, outputs)\n    loss = tf.reduce_mean(outputs)", "TFM113"),
+        (
+            "loss=loss, train_op=train_op)",
+            "loss=loss, train_op=train_op, training_hooks=[tf1.train.StopAtStepHook(3)])",
+            "TFM117",
+        ),
+    ],
+)
+def test_other_gradients_means_and_hooks_are_refused(old: str, new: str, code: str) -> None:
+    assert refusal((old, new)).startswith(code)
 
 
 def test_inputs_have_no_slash_in_their_names() -> None:

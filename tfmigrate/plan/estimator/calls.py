@@ -10,6 +10,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import is_none, is_true, quoted, text_of, with_code
 from tfmigrate.plan.edits import Argument, Arguments, Insert, Remove, Replace
 from tfmigrate.plan.estimator.inputs import Inputs
+from tfmigrate.plan.estimator.layers import LOGGING_HOOKS
 from tfmigrate.plan.estimator.migration import Migration
 from tfmigrate.plan.estimator.reader import Build
 from tfmigrate.understand import names
@@ -26,7 +27,6 @@ TRAIN_SPEC = ("input_fn", "max_steps", "hooks")
 EVAL_SPEC = ("input_fn", "steps", "name", "hooks", "exporters", "start_delay_secs", "throttle_secs")
 EVAL_STEPS = "100"
 """The default of EvalSpec."""
-LOGGING_HOOKS = frozenset({"train.LoggingTensorHook", "train.StepCounterHook"})
 
 
 def plan_call(

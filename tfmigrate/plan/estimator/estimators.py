@@ -310,7 +310,7 @@ class _Whole(Migration):
         if not isinstance(line, cst.SimpleStatementLine) or not isinstance(line.body[0], cst.Assign):
             return
         target = line.body[0].targets[0].target
-        if not isinstance(target, cst.Name) or line.body[0].value is not self.call:
+        if not isinstance(target, cst.Name) or line.body[0].value is not self.call or target.value == "model":
             return
         draft = self.draft
         scope = draft.scope_of(self.frame)

@@ -297,7 +297,9 @@ class Inputs:
                 place = function_round if function_round is not None and inside else module.tree
                 known = self._name_in(module, place)
                 strategy = self._strategy.node
-                if known is None or module.position(strategy) > module.position(call):
+                # A lambda runs after the strategy is made, as a function does, for the Estimator calls it.
+                later = any(call in set(walk(function.body)) for function in module.all_of(cst.Lambda))
+                if known is None or (module.position(strategy) > module.position(call) and not later):
                     raise self._refuse(
                         module,
                         arg.value,

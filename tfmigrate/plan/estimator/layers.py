@@ -163,6 +163,8 @@ SCHEDULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 """Name in tf.train -> class of keras.optimizers.schedules and the old parameters. The step is Keras' own."""
 
+LOGGING_HOOKS = frozenset({"train.LoggingTensorHook", "train.StepCounterHook"})
+
 METRICS: Mapping[str, str] = {
     "mean_squared_error": "MeanSquaredError",
     "mean_absolute_error": "MeanAbsoluteError",

@@ -14,7 +14,7 @@ from tfmigrate.plan.change.calls import is_none, keywords, named_arguments, text
 from tfmigrate.plan.edits import Arguments, Signature, Unwrap
 from tfmigrate.plan.estimator import network, training
 from tfmigrate.plan.estimator.keras_layers import keras_call
-from tfmigrate.plan.estimator.layers import LAYER_CLASSES, LAYERS, SCHEDULES
+from tfmigrate.plan.estimator.layers import LAYER_CLASSES, LAYERS, LOGGING_HOOKS, SCHEDULES
 from tfmigrate.plan.estimator.reader import Build, Reader, Unconvertible
 from tfmigrate.plan.estimator.things import (
     EVAL,
@@ -29,6 +29,7 @@ from tfmigrate.plan.estimator.things import (
     Items,
     Labels,
     Layer,
+    Logs,
     Loss,
     Metric,
     Mode,
@@ -55,6 +56,12 @@ from tfmigrate.understand.program import Unit, units_of
 from tfmigrate.understand.values import FunctionValue
 from tfmigrate.walk import walk
 
+_STEPS = {
+    "minimize": training.read_minimize,
+    "compute_gradients": training.read_compute_gradients,
+    "apply_gradients": training.read_apply_gradients,
+}
+"""The methods of an optimizer."""
 _EQUALITIES = (cst.Equal, cst.NotEqual, cst.Is, cst.IsNot)
 
 
@@ -354,6 +361,8 @@ class ModelFunction(Reader):
             return PLAIN
         if all(isinstance(thing, Updates) for thing in things):
             return Updates()
+        if all(isinstance(thing, Logs) for thing in things):
+            return Logs()
         if all(isinstance(thing, TrainOp | Updates) for thing in things):
             return TrainOp(next(thing.optimizer for thing in things if isinstance(thing, TrainOp)))
         if all(isinstance(thing, Tensor | Updates | TrainOp) for thing in things):
@@ -464,27 +473,33 @@ class ModelFunction(Reader):
             return training.read_metric(self, node, last)
         if head in ("train", "contrib.opt") and last.endswith("Optimizer"):
             return training.read_optimizer(self, node, last)
+        if name in LOGGING_HOOKS:
+            return Logs()
         if head == "train" and last in SCHEDULES:
             return training.read_schedule(self, node, last)
         if head == "train" and last in ("get_global_step", "get_or_create_global_step", "create_global_step"):
             return Step()
         if name == "get_collection":
-            collection = node.args[0].value if node.args else None
-            if collection is not None and (
-                self.symbol(collection) == "GraphKeys.UPDATE_OPS" or text_of(collection) == "update_ops"
-            ):
-                return Updates()
-            raise self.refuse(codes.NO_KERAS_LAYER, node, "a collection of the graph has no counterpart in Keras")
+            return self._collection(node)
         if name == "group":
             things = [self.read(arg.value) for arg in node.args]
             self.updates_are_run = self.updates_are_run or any(isinstance(thing, Updates) for thing in things)
             steps = [thing for thing in things if isinstance(thing, TrainOp)]
             if len(steps) == 1 and all(isinstance(thing, TrainOp | Updates) for thing in things):
                 return steps[0]
-        first = node.args[0].value if len(node.args) == 1 and not node.args[0].star else None
-        if name == "reduce_mean" and first is not None:
-            return training.read_mean(self, node, first)
+        averaged = _averaged(node) if name == "reduce_mean" else None
+        if averaged is not None:
+            return training.read_mean(self, node, averaged)
         return network.operation(self, node, name)
+
+    def _collection(self, node: cst.Call) -> Updates:
+        """A collection of the graph, of which only that of updates is known."""
+        collection = node.args[0].value if node.args else None
+        if collection is not None and (
+            self.symbol(collection) == "GraphKeys.UPDATE_OPS" or text_of(collection) == "update_ops"
+        ):
+            return Updates()
+        raise self.refuse(codes.NO_KERAS_LAYER, node, "a collection of the graph has no counterpart in Keras")
 
     def _other_call(self, node: cst.Call) -> Thing:
         """A call of something that is not TensorFlow's: an optimizer's method, a layer, a function of the program."""
@@ -498,10 +513,10 @@ class ModelFunction(Reader):
         thing = self.names.get(func.value, PLAIN) if isinstance(func, cst.Name) else PLAIN
         if isinstance(thing, Layer):
             return network.layer_call(self, node, thing.made)
-        if isinstance(func, cst.Attribute) and func.attr.value == "minimize":
+        if isinstance(func, cst.Attribute) and func.attr.value in _STEPS:
             optimizer = self.read(func.value)
             if isinstance(optimizer, Optimizer):
-                return training.read_minimize(self, node, optimizer)
+                return _STEPS[func.attr.value](self, node, optimizer)
         value = self.program.modules[self.module].values.get(func)
         things = [self._passed(arg.value) for arg in node.args]
         if all(isinstance(thing, Plain) for thing in things):
@@ -581,6 +596,14 @@ def _by_mode(
             same = all(isinstance(thing, Plain) for _, thing in ways)
             joined[name] = PLAIN if same else Several(tuple(ways))
     return joined
+
+
+def _averaged(node: cst.Call) -> cst.BaseExpression | None:
+    """What a call of tf.reduce_mean averages whole; None where it takes axes."""
+    named = named_arguments(node, ("input_tensor", "axis", "keepdims", "name"))
+    if named is None or "input_tensor" not in named or not set(named) <= {"input_tensor", "name"}:
+        return None
+    return named["input_tensor"].value
 
 
 def _operands(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:

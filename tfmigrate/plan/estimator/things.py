@@ -120,6 +120,19 @@ class TrainOp:
 
 
 @dataclass(frozen=True)
+class Gradients:
+    """What compute_gradients() of an optimizer returns."""
+
+    optimizer: Optimizer
+    loss: Loss
+
+
+@dataclass(frozen=True)
+class Logs:
+    """A hook that only logs, or a list of such."""
+
+
+@dataclass(frozen=True)
 class Step:
     """The global step."""
 
@@ -168,7 +181,7 @@ class Several:
 
 Thing = (
     Plain | Features | Labels | Mode | Params | Config | Training | Layer | Tensor | Tensors | Reading | Each | Loss
-    | Rate | Optimizer | TrainOp | Step | Updates | Metric | Items | Spec | Export | Several
+    | Rate | Optimizer | Gradients | Logs | TrainOp | Step | Updates | Metric | Items | Spec | Export | Several
 )  # fmt: skip
 PLAIN = Plain()
 STAYS = (Plain, Tensor, Tensors, Layer)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import libcst as cst
 
@@ -22,8 +22,10 @@ from tfmigrate.plan.estimator.reader import SQUARES, Reader
 from tfmigrate.plan.estimator.things import (
     PREDICT,
     Each,
+    Gradients,
     Items,
     Labels,
+    Logs,
     Loss,
     Metric,
     Optimizer,
@@ -100,7 +102,7 @@ def _made_loss(
 
 
 def read_mean(reader: Reader, node: cst.Call, inner: cst.BaseExpression) -> Thing:
-    """tf.reduce_mean over a cross entropy or a square: the mean that Keras computes."""
+    """tf.reduce_mean over a cross entropy or a square: the mean that Keras computes; of a loss, that loss."""
     if isinstance(inner, cst.Name):
         thing = reader.names.get(inner.value)
         inner = thing.node if isinstance(thing, Each) else inner
@@ -118,6 +120,9 @@ def read_mean(reader: Reader, node: cst.Call, inner: cst.BaseExpression) -> Thin
             if not isinstance(reader.read(left), Labels):
                 left, other = other, left
             return _made_loss(reader, node, "MeanSquaredError", reader.read(left), other)
+    thing = reader.read(inner)
+    if isinstance(thing, Loss):
+        return thing
     raise reader.refuse(codes.ESTIMATOR_LOSS, node, "this mean is not a known loss")
 
 
@@ -166,6 +171,34 @@ def read_schedule(reader: Reader, node: cst.Call, name: str) -> Thing:
     return Rate(Written.of(f"{reader.tf}.keras.optimizers.schedules.{keras}"), tuple(settings))
 
 
+def read_compute_gradients(reader: Reader, node: cst.Call, optimizer: Optimizer) -> Thing:
+    named = named_arguments(node, ("loss",))
+    loss = reader.read(named["loss"].value) if named is not None and set(named) == {"loss"} else None
+    if not isinstance(loss, Loss):
+        message = "compute_gradients() has other arguments than a loss that this tool can follow"
+        raise reader.refuse(codes.ESTIMATOR_OPTIMIZER, node, message)
+    return Gradients(optimizer, loss)
+
+
+def read_apply_gradients(reader: Reader, node: cst.Call, optimizer: Optimizer) -> Thing:
+    """Gradients that nothing was done to, applied: as minimize() does."""
+    named = named_arguments(node, ("grads_and_vars", "global_step", "name"))
+    if named is None or not set(named) <= {"grads_and_vars", "global_step", "name"} or "grads_and_vars" not in named:
+        raise reader.refuse(codes.ESTIMATOR_OPTIMIZER, node, "the arguments of apply_gradients() cannot be read")
+    gradients = reader.read(named["grads_and_vars"].value)
+    if not isinstance(gradients, Gradients) or gradients.optimizer != optimizer:
+        message = "these gradients are not as compute_gradients() of this optimizer returned them"
+        raise reader.refuse(codes.ESTIMATOR_OPTIMIZER, node, message)
+    _counts_steps(reader, node, "apply_gradients", named)
+    return TrainOp(optimizer, gradients.loss)
+
+
+def _counts_steps(reader: Reader, node: cst.Call, method: str, named: Mapping[str, cst.Arg]) -> None:
+    if "global_step" not in named or is_none(named["global_step"].value):
+        message = f"{method}() has no global_step=, so that the Estimator never counts a step: `steps=` never ends it"
+        raise reader.refuse(codes.ESTIMATOR_OPTIMIZER, node, message)
+
+
 def read_minimize(reader: Reader, node: cst.Call, optimizer: Optimizer) -> Thing:
     named = named_arguments(node, ("loss", "global_step"))
     if named is None or not set(named) <= {"loss", "global_step", "name"} or "loss" not in named:
@@ -175,12 +208,7 @@ def read_minimize(reader: Reader, node: cst.Call, optimizer: Optimizer) -> Thing
     loss = reader.read(named["loss"].value)
     if not isinstance(loss, Loss):
         raise reader.refuse(codes.ESTIMATOR_LOSS, node, "what is minimised is not a loss that this tool can follow")
-    if "global_step" not in named:
-        raise reader.refuse(
-            codes.ESTIMATOR_OPTIMIZER,
-            node,
-            "minimize() has no global_step=, so that the Estimator never counts a step: `steps=` never ends it",
-        )
+    _counts_steps(reader, node, "minimize", named)
     return TrainOp(optimizer, loss)
 
 
@@ -213,7 +241,10 @@ def read_spec(reader: Reader, node: cst.Call) -> Thing:
         raise reader.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, "the arguments of this EstimatorSpec cannot be read")
     for key in _HOOKS:
         if key in named and not is_none(named[key].value):
-            raise reader.refuse(codes.ESTIMATOR_HOOK, named[key].value, f"`{key}=` of an EstimatorSpec")
+            if not isinstance(reader.read(named[key].value), Logs):
+                raise reader.refuse(codes.ESTIMATOR_HOOK, named[key].value, f"`{key}=` of an EstimatorSpec")
+            message = "this hook is dropped: Keras' progress bar shows the loss at every step"
+            reader.plan.notes.append((named[key].value, message))
     if "export_outputs" in named:
         reader.plan.notes.append((named["export_outputs"].value, "export_outputs is dropped: model.export() writes "
                                  "one signature, the model's output"))  # fmt: skip
