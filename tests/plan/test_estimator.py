@@ -468,6 +468,21 @@ def test_other_gradients_means_and_hooks_are_refused(old: str, new: str, code: s
     assert refusal((old, new)).startswith(code)
 
 
+@pytest.mark.parametrize(
+    ("loss", "told"),
+    [
+        ("tf.reduce_mean(tf.square(labels - outputs))", True),
+        ("tf.reduce_mean(tf.math.squared_difference(outputs, labels))", True),
+        ("tf.reduce_mean(tf.square(labels - tf.squeeze(outputs)))", False),
+        ("tf1.losses.mean_squared_error(labels, outputs)", False),
+    ],
+)
+def test_a_difference_that_may_have_been_a_square_is_told(loss: str, told: bool) -> None:
+    file = migrated(("tf1.losses.mean_squared_error(labels, outputs)", loss))
+    assert "loss=tf.keras.losses.MeanSquaredError()" in file.after
+    assert any("square of differences" in finding.message for finding in file.findings) == told
+
+
 def test_inputs_have_no_slash_in_their_names() -> None:
     file = migrated(("([[1.0], [2.0]], ", '({"a/x": [[1.0], [2.0]]}, '), ("dense(features,", 'dense(features["a/x"],'))
     assert 'name=key.replace("/", "_")' in file.after

@@ -119,11 +119,26 @@ def read_mean(reader: Reader, node: cst.Call, inner: cst.BaseExpression) -> Thin
             left, other = pair
             if not isinstance(reader.read(left), Labels):
                 left, other = other, left
-            return _made_loss(reader, node, "MeanSquaredError", reader.read(left), other)
+            loss = _made_loss(reader, node, "MeanSquaredError", reader.read(left), other)
+            _note_broadcast(reader, node, other)
+            return loss
     thing = reader.read(inner)
     if isinstance(thing, Loss):
         return thing
     raise reader.refuse(codes.ESTIMATOR_LOSS, node, "this mean is not a known loss")
+
+
+def _note_broadcast(reader: Reader, node: cst.Call, predicted: cst.BaseExpression) -> None:
+    """Labels of one number each, less an output of one column, are a square of differences; Keras pairs the rows."""
+    thing = reader.read(predicted)
+    if isinstance(thing, Reading) and thing.form == "squeezed":
+        return
+    message = (
+        "if the labels have the shape (batch,) and the output (batch, 1), this subtraction made a (batch, batch) "
+        "square of differences, each label against each output; MeanSquaredError compares each label with its own "
+        "output, so the training differs"
+    )
+    reader.plan.notes.append((node, message))
 
 
 def read_optimizer(reader: Reader, node: cst.Call, name: str) -> Thing:
