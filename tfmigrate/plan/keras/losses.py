@@ -16,13 +16,14 @@ from tfmigrate.plan.data.generators import is_out_of_sight
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Rank, Replace
 from tfmigrate.plan.keras.compiled_functions import Shown, called, compiled, parameters_of
-from tfmigrate.plan.keras.sample_shapes import MEANS, REDUCTIONS, SampleShape, axes_of, is_whole_reduction, name_of
+from tfmigrate.plan.keras.sample_shapes import REDUCTIONS, SampleShape, axes_of, is_whole_reduction, name_of
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.contents import all_models
 from tfmigrate.understand.lifecycle import TRAINING, Facts, Use
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import FunctionValue, ModelObject, ordered
 from tfmigrate.walk import calls_in, children, walk
+from tfmigrate.written import Code
 
 
 def check(context: Context) -> Iterator[CallChange]:
@@ -147,7 +148,7 @@ def loss_layers(facts: Facts, modules: Mapping[Module, Facts], single: Set[Model
                 yield CallChange(
                     codes.BATCH_LOSS,
                     call,
-                    f"{called(option)} compares the samples of a batch with each other in a layer, but each replica "
+                    f"{called(option)} computes over the whole batch in a layer, but each replica "
                     "sees only its own part, and Keras 3 multiplies a scalar loss by the number of replicas: "
                     "`tfmigrate explain TFM403` shows how to give the layer the whole batch",
                     action="warn",
@@ -234,8 +235,8 @@ def _warning(shown: Shown, function: FunctionValue, by_hand: str) -> CallChange:
     return CallChange(
         codes.BATCH_LOSS,
         shown.call,
-        f"{called(function)} compares the samples of a batch with each other, but each replica sees only its own "
-        f"part, and {_OF_METRICS if shown.is_metric else _OF_LOSSES}: {by_hand}",
+        f"{called(function)} computes over the whole batch, but each replica sees only its own part, and "
+        f"{_OF_METRICS if shown.is_metric else _OF_LOSSES}: {by_hand}",
         action="warn",
     )
 
@@ -268,11 +269,15 @@ class Reader:
     modules: Mapping[Module, Facts]
 
     def is_one_mean(self, function: FunctionValue) -> bool:
-        """Whether it returns one mean over everything, which is the mean of those of equal parts."""
+        """Whether it returns one mean over everything, or a sum of such, which is the mean of those of equal parts."""
         facts, node = self.modules[function.module], function.node
         returned = list(returned_by(node.body)) if isinstance(node, cst.FunctionDef) else [node.body]
         over = [call for call in calls_in(node.body) if _is_over_batch(call, facts)]
-        return over == returned and name_of(over[0].func, facts) in MEANS and not any(_cuts_batch(function))
+        if len(returned) != 1 or returned[0] is None or any(_cuts_batch(function)):
+            return False
+        variables = _variables(node) if isinstance(node, cst.FunctionDef) else {}
+        means = SampleShape(facts, frozenset(parameters_of(function)), variables).means_in(returned[0])
+        return bool(means) and set(means or ()) == set(over)
 
     def mixes_samples(self, function: FunctionValue, read: set[cst.CSTNode] | None = None, *, cut: bool = True) -> bool:
         """Whether it reduces over the batch, or cuts the batch into parts, itself or in a function that it calls.
@@ -331,26 +336,38 @@ def _as_rows(modules: Mapping[Module, Facts], value: FunctionValue) -> CallChang
     if facts is None or not isinstance(function, cst.FunctionDef):
         return None
     reductions = [call for call in calls_in(function.body) if is_whole_reduction(call, facts)]
-    returned, variables = list(returned_by(function.body)), _variables(function)
+    returned, parameters = list(returned_by(function.body)), parameters_of(value)
     result = returned[0] if len(returned) == 1 else None
-    if isinstance(result, cst.Name):
-        result = variables.get(result.value)
-    if len(reductions) != 1 or result is not reductions[0] or _is_called(value, modules):
+    if result is None or len(parameters) != 2 or _is_called(value, modules):
         return None
-    call, parameters = reductions[0], parameters_of(value)
-    if name_of(call.func, facts) not in MEANS or len(call.args) != 1 or len(parameters) != 2:
+    shape = SampleShape(facts, frozenset(parameters), _variables(function))
+    means = dict.fromkeys(shape.means_in(result) or ())
+    if not means or means.keys() != set(reductions) or any(len(call.args) != 1 for call in means):
         return None
-    lost = SampleShape(facts, frozenset(parameters), variables).lost_axes(call.args[0].value)
-    if lost is None:
-        return None
-    inner = call.args[0].value
+    lost = {call: shape.lost_axes(call.args[0].value) for call in means}
+    left = {axes if axes is None else max(axes, 1) for axes in lost.values()}
+    if None in left or len(left) > 1:
+        return None  # Values that are added to each other must be of one shape.
+    plain = {result, *shape.variables.values()}
+    edits = [
+        Replace(call, _values_of(call, plain) if axes else (call.func, "(", call.args[0].value, ", axis=-1)"))
+        for call, axes in lost.items()
+    ]
     return CallChange(
         codes.BATCH_LOSS,
-        call,
+        next(iter(means)),
         f"{function.name.value}() returned one mean for the batch, which Keras 3 multiplies by the number of "
         "replicas: it returns one value per sample, whose mean Keras takes itself",
-        Replace(call, (inner,) if lost else (call.func, "(", inner, ", axis=-1)")),
+        edits[0],
+        more=tuple(edits[1:]),
     )
+
+
+def _values_of(mean: cst.Call, plain: Set[cst.CSTNode]) -> Code:
+    """What a mean is the mean of, in brackets where the arithmetic beside it binds more tightly. `plain`: what has none."""
+    value = mean.args[0].value
+    weak = isinstance(value, cst.BinaryOperation | cst.UnaryOperation) and not value.lpar
+    return ("(", value, ")") if weak and mean not in plain else (value,)
 
 
 def _variables(function: cst.FunctionDef) -> dict[str, cst.BaseExpression]:

@@ -87,18 +87,42 @@ class SampleShape:
 
     def _together(self, sides: list[cst.BaseExpression]) -> int | None:
         """Of values that are computed with each other: all of one shape, or plain numbers."""
-        lost = {self.lost_axes(side) for side in sides if not self._is_number(side)}
+        lost = {self.lost_axes(side) for side in sides if not self.is_number(side)}
         return lost.pop() if len(lost) == 1 else None
 
-    def _is_number(self, node: cst.BaseExpression) -> bool:
+    def is_number(self, node: cst.BaseExpression) -> bool:
         """A plain number, which goes with every sample."""
         if isinstance(node, cst.UnaryOperation):
-            return self._is_number(node.expression)
+            return self.is_number(node.expression)
         if isinstance(node, cst.Call) and name_of(node.func, self.facts) == "keras.backend.epsilon":
             return True
         value = self.facts.values.get(node)
         known = isinstance(value, Literal) and isinstance(value.value, int | float)
         return isinstance(node, cst.Integer | cst.Float) or known
+
+    def means_in(self, node: cst.BaseExpression) -> list[cst.Call] | None:
+        """The means over everything that an expression is a sum of, each times a number; None where it is more.
+
+        The mean of such a sum is the sum of the means.
+        """
+        if isinstance(node, cst.Call):
+            return [node] if is_whole_reduction(node, self.facts) and name_of(node.func, self.facts) in MEANS else None
+        if isinstance(node, cst.Name) and node.value in self.variables:
+            others = {name: value for name, value in self.variables.items() if name != node.value}
+            return SampleShape(self.facts, self.parameters, others).means_in(self.variables[node.value])
+        if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus | cst.Plus):
+            return self.means_in(node.expression)
+        if not isinstance(node, cst.BinaryOperation):
+            return None
+        if self.is_number(node.right):
+            linear = isinstance(node.operator, cst.Add | cst.Subtract | cst.Multiply | cst.Divide)
+            return self.means_in(node.left) if linear else None
+        if self.is_number(node.left):
+            linear = isinstance(node.operator, cst.Add | cst.Subtract | cst.Multiply)
+            return self.means_in(node.right) if linear else None
+        left, right = self.means_in(node.left), self.means_in(node.right)
+        linear = isinstance(node.operator, cst.Add | cst.Subtract)
+        return left + right if linear and left is not None and right is not None else None
 
     def _cut(self, node: cst.Subscript) -> int | None:
         """`p[:, 1:3, 0]`: all samples."""
