@@ -586,3 +586,14 @@ def test_one_that_is_told_on_the_way_stays() -> None:
     body = "    found = [d for d in device_lib.list_local_devices() if d.device_type == 'GPU']\n    print(found)\n"
     count = f"def count():\n{body}    return len(found)\n\n"
     assert "n = count()" in _at_the_top(f"{_LOCAL}\n\n{count}\nn = count()", "n")
+
+
+@pytest.mark.parametrize("other", ["import dress\n", "import dress as clothes\nprint(clothes)\n"])
+def test_a_file_that_another_one_imports_is_not(other: str) -> None:
+    imports, dress = HEAD.partition("G = ")[0], DRESS.format(method="")
+    own, _, script = dress.partition("\nmodel = ")
+    script = f"{imports}{other}from dress import Parallel\n\nmodel = {script}"
+    sources = {"dress.py": f"{imports.replace('import sys', '')}{own}", "train.py": script}
+    files = {file.path: file for file in migrate_sources(sources, Settings())}
+    assert "class Parallel" not in files["dress.py"].after
+    assert not [finding for finding in files["dress.py"].findings if "delete it" in finding.message]

@@ -13,7 +13,7 @@ from tfmigrate.plan.change.functions import imports_only_in
 from tfmigrate.plan.comments import comments_that_go
 from tfmigrate.plan.data.arrays import plan_arrays
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Plan, Scope, Unwrap, place_of
+from tfmigrate.plan.edits import Insert, Plan, Scope, Unwrap, place_of
 from tfmigrate.plan.keras import cautions
 from tfmigrate.plan.keras.companions import plan_companions, plan_readiness
 from tfmigrate.plan.keras.own_optimizers import plan_own_optimizers
@@ -100,6 +100,7 @@ def plan_program(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: Ite
         workers.plan_onto_workers(facts, drafts, estimators)
     _say_what_changes_under_refused_uses(facts, drafts)
     _say_what_changes_with_others(drafts)
+    _say_emptied(drafts)
     for draft in drafts.values():
         draft.edits.extend(comments_that_go(draft))
     return {module: draft.plan() for module, draft in drafts.items()}
@@ -363,16 +364,33 @@ def _say_what_changes_with_others(drafts: Mapping[Module, Draft]) -> None:
 
 def _drop_wrapper_classes(wrapper_classes: Collection[ClassValue], drafts: Mapping[Module, Draft]) -> None:
     """Model classes that only wrap a wrap go with the last one."""
-    going = {wrapper_class.node for wrapper_class in wrapper_classes}
     for wrapper_class in wrapper_classes:
         draft = drafts[wrapper_class.closure.module]
         draft.edits.append(Unwrap(wrapper_class.node, None))
-        rest = (unit for unit in draft.module.tree.body if unit not in going)
-        empty = all(imports_only_in(unit) or is_docstring(only_statement(unit)) for unit in rest)
         for call in wraps_in(wrapper_class, drafts):
             message = f"the class {wrapper_class.node.name.value}, which only wraps a model, is removed"
-            message += "; nothing else is in this file: delete it" if empty else ""
             draft.say(codes.MULTI_GPU_MODEL, call, message, "rewrite")
+
+
+def _say_emptied(drafts: Mapping[Module, Draft]) -> None:
+    """A file of which nothing is left but imports, and that nothing imports any more, says so."""
+    emptied = {module for module, draft in drafts.items() if _is_emptied(draft)}
+    for module in unused(emptied, drafts):
+        draft = drafts[module]
+        draft.noted[:] = [
+            replace(finding, message=f"{finding.message}; nothing else is in this file: delete it")
+            if finding.message.startswith("the class ") and finding.code == codes.MULTI_GPU_MODEL
+            else finding
+            for finding in draft.noted
+        ]
+
+
+def _is_emptied(draft: Draft) -> bool:
+    going = {edit.unit for edit in draft.edits if isinstance(edit, Unwrap) and isinstance(edit.unit, cst.ClassDef)}
+    if not going or any(isinstance(edit, Insert) for edit in draft.edits):
+        return False
+    rest = (unit for unit in draft.module.tree.body if unit not in going)
+    return all(imports_only_in(unit) or is_docstring(only_statement(unit)) for unit in rest)
 
 
 def _say_refused(refused: Mapping[cst.Call, Refusal], facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:

@@ -364,7 +364,7 @@ def _as_rows(modules: Mapping[Module, Facts], value: FunctionValue) -> CallChang
 
 
 def _values_of(mean: cst.Call, plain: Set[cst.CSTNode]) -> Code:
-    """What a mean is the mean of, in brackets where the arithmetic beside it binds more tightly. `plain`: what has none."""
+    """What a mean is the mean of, in brackets where the arithmetic beside it binds more tightly. `plain`: has none."""
     value = mean.args[0].value
     weak = isinstance(value, cst.BinaryOperation | cst.UnaryOperation) and not value.lpar
     return ("(", value, ")") if weak and mean not in plain else (value,)
