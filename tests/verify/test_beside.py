@@ -15,6 +15,7 @@ from .simulated import Training, migrated, train
     ("old", "new"),
     [
         ("best.h5", "best.weights.h5"),
+        ("best.h5.weights.h5", "best.weights.h5"),
         ("runs/model.hdf5", "runs/model.keras"),
         ("weights.01-0.69.h5", "weights.01-0.71.weights.h5"),
         ("model.h5", "model/saved_model.pb"),

@@ -9,7 +9,7 @@ import pytest
 
 from tfmigrate.verify.judge import cause, crash
 from tfmigrate.verify.judge.align import tolerance
-from tfmigrate.verify.judge.causes.evidence import Divergence
+from tfmigrate.verify.judge.causes.evidence import Divergence, watched_in_vain
 from tfmigrate.verify.judge.compare import compare
 from tfmigrate.verify.judge.optimizers import pair_compiles
 from tfmigrate.verify.judge.weights import GradientRatio
@@ -83,6 +83,10 @@ KERNEL, HE = "0 dense kernel: GlorotUniform", "0 dense_1 kernel: HeUniform"
 BIAS = "0 dense bias: Zeros"
 
 
+def watching(callback: str, name: str) -> dict[str, object]:
+    return {"watched": ((callback, name),)}
+
+
 @pytest.mark.parametrize(
     ("event", "old", "new", "change", "kind", "words"),
     [
@@ -100,6 +104,11 @@ BIAS = "0 dense bias: Zeros"
          "from epoch 1, step 0 on; the old script trains with LearningRateScheduler, the new one without"),
         ("fits", {"callbacks": ("EarlyStopping",)}, {}, {"epochs": 1, "asked_epochs": 3}, "data",
          "though all losses to there agree: the old script trains with EarlyStopping, the new one without"),
+        ("fits", watching("EarlyStopping", "val_loss"), watching("EarlyStopping", "val_acc"),
+         {"epochs": 1, "asked_epochs": 3}, "data", "losses to there agree: EarlyStopping watches val_acc, which the"),
+        ("fits", watching("ReduceLROnPlateau", "val_loss"), watching("ReduceLROnPlateau", "val_acc"),
+         {"drop_rate_after": 1}, "learning rate", "watches val_acc, which the new script does not log: it logs loss"),
+        ("models", {}, {"own_step": "Net.train_step"}, PART, "models", "by its own Net.train_step(), which the old"),
     ],
 )  # fmt: skip
 def test_what_is_gone_has_a_name(
@@ -130,6 +139,8 @@ def test_what_is_gone_has_a_name(
         ("models", {"initializers": (KERNEL,), "loaded": True}, {"initializers": (HE,), "loaded": True}),
         ("fits", {"callbacks": ("ParallelCheckpoint",)}, {"callbacks": ("ModelCheckpoint",)}),
         ("fits", {"callbacks": ("Log",)}, {}),
+        ("fits", {}, watching("EarlyStopping", "val_acc")),
+        ("models", {}, {"own_step": "Net.train_step"}),
         ("steps", {"weighed": (0.5, 1.0)}, {"weighed": None}),
         ("steps", {"weighed": (0.5, 1.0)}, {"weighed": (0.5000001, 1.0)}),
     ],
@@ -142,6 +153,22 @@ def test_what_only_looks_gone_is_no_difference(
         for trace, facts in zip((train(tmp_path / "old", OLD), train(tmp_path / "new", migrated(OLD))), (old, new))
     ]
     assert find(*told) is None
+
+
+def test_a_callback_watches_in_vain_where_its_value_was_logged_before(tmp_path: Path) -> None:
+    old, new = train(tmp_path / "old", OLD), train(tmp_path / "new", migrated(OLD))
+
+    def told(before: str, after: str) -> str:
+        fits = [
+            tuple(replace(fit, **watching("ModelCheckpoint", name)) for fit in trace.fits)  # type: ignore[arg-type]
+            for trace, name in ((old, before), (new, after))
+        ]
+        return watched_in_vain(replace(old, fits=fits[0]), replace(new, fits=fits[1]))
+
+    assert told("val_loss", "val_acc").startswith("ModelCheckpoint watches val_acc, which the new script does not log")
+    assert not told("val_loss", "val_loss")
+    assert not told("val_f1", "val_f1"), "what the old script does not log either"
+    assert not watched_in_vain(old, new)
 
 
 def test_a_changed_default_is_called_one(tmp_path: Path) -> None:

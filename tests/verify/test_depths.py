@@ -230,6 +230,26 @@ def test_every_form_of_the_report_says_that_it_rests_on_todays_tensorflow(lab: L
     assert (report.headline, report.to_json()["against_today_alone"]) == ("EQUIVALENT", None)
 
 
+@pytest.mark.parametrize(("seconds", "verdict"), [(900.0, "DOES NOT RUN"), (90.0, "INCONCLUSIVE")])
+def test_a_script_that_hangs_before_its_first_step_does_not_run(
+    lab: Laboratory, monkeypatch: pytest.MonkeyPatch, seconds: float, verdict: str
+) -> None:
+    """The old script takes 12 seconds: ten times as long says something."""
+    lab.behaviour = broken(migrated="no more time")
+    real = lab.run
+
+    def run(world: World, limits: Limits, initial: Trace | None, folder: Path) -> Run:
+        done = real(world, limits, initial, folder)
+        return replace(done, seconds=seconds if done.timed_out else 12.0)
+
+    monkeypatch.setattr(lab, "run", run)
+    for depth in ("smoke", "default"):
+        report = lab.verify(depth=depth)
+        assert report.verdict == verdict
+        told = "the old script came to its end in 12 seconds, so this is no matter of time" in report.reason
+        assert told == (verdict == "DOES NOT RUN")
+
+
 def test_a_smoke_test_asks_the_restored_run_where_the_data_differs(lab: Laboratory) -> None:
     lab.behaviour = broken(genuine=replace(OLD, data_seed=3))
     report = lab.verify(depth="smoke")

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tfmigrate.verify.probe import calls
+from tfmigrate.verify.probe import devices as shown
 from tfmigrate.verify.run.devices import gpus
 
 
@@ -25,3 +27,31 @@ def test_none_where_the_tool_fails_or_is_missing(tmp_path: Path, monkeypatch: py
     assert gpus() == ()
     monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
     assert gpus() == ()
+
+
+def test_what_stands_in_for_a_gpu_can_be_set_up_until_devices_are_in_use() -> None:
+    real: list[object] = []
+    started = False
+    grow = shown.not_for_fakes(lambda device, enable: real.append(device), "Physical", lambda: started)
+    details = shown.not_for_fakes(lambda device: {}, None, lambda: started)
+    fake = shown.FakeDevice("/physical_device:GPU:0", "GPU")
+    grow(fake, True)
+    started = True
+    with pytest.raises(RuntimeError, match=r"^Physical devices cannot be modified after being initialized$"):
+        grow(fake, True)
+    assert details(fake) is None
+    grow("the CPU", True)
+    assert real == ["the CPU"], "of which TensorFlow itself says whether it is too late"
+    assert repr(type(fake)).endswith("PhysicalDevice'>")
+
+
+class Watcher:
+    def __init__(self, **settings: object) -> None:
+        vars(self).update(settings)
+
+
+def test_what_callbacks_wait_for() -> None:
+    stop, best = Watcher(monitor="val_loss"), Watcher(monitor="val_acc", save_best_only=True)
+    each_epoch, own = Watcher(monitor="val_loss", save_best_only=False), Watcher(monitor=lambda: None)
+    found = calls.watched([stop, best, each_epoch, own, object()])
+    assert found == [["Watcher", "val_loss"], ["Watcher", "val_acc"]]

@@ -137,21 +137,28 @@ def test_only_a_file_that_gave_all_weights_is_the_scripts_own_affair() -> None:
     assert [facts.from_file(layer.weights[0]) for layer in (part, whole, loaded)] == [False, True, True]
 
 
-def test_the_restored_keras_3_reads_weights_that_lie_beside_the_script(tmp_path: Path) -> None:
+def test_the_restored_keras_3_saves_weights_by_the_name_asked_for(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py")
+
     class Model:
-        def save_weights(self, filepath: str) -> str:
-            return filepath
+        def save_weights(self, filepath: str) -> None:
+            h5py.File(filepath, "w").close()
 
         def load_weights(self, filepath: str) -> str:
             return filepath
 
     keras_3 = SimpleNamespace(is_keras3=True, root=SimpleNamespace(models=SimpleNamespace(Model=Model)))
     restored.restore_weight_files(keras_3)
-    shipped = str(tmp_path / "detector.h5")
+    shipped, own, at_checkpoint = (str(tmp_path / name) for name in ("shipped.h5", "own.h5", "best.h5"))
+    with h5py.File(shipped, "w") as file:
+        file.attrs["layer_names"] = ["dense"]
     assert Model().load_weights(shipped) == shipped
-    assert Model().save_weights(shipped) == shipped + ".weights.h5"
-    Path(shipped + ".weights.h5").touch()
-    assert Model().load_weights(shipped) == shipped + ".weights.h5", "what the script wrote itself"
+    Model().save_weights(own)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["own.h5", "shipped.h5"]
+    assert Model().load_weights(own) == own + ".weights.h5", "the ending says the format"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["own.h5", "shipped.h5"]
+    Model().save_weights(at_checkpoint + ".weights.h5")
+    assert Model().load_weights(at_checkpoint) == at_checkpoint + ".weights.h5", "as ModelCheckpoint wrote it"
 
 
 @pytest.mark.parametrize(("batch", "replicas"), [(29, 2), (29, 4), (8, 4), (5, 3), (2, 4)])

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
+from tfmigrate.verify.judge.causes.evidence import watched_in_vain
 from tfmigrate.verify.judge.differences import BATCH_NORM, known_of_validation
 from tfmigrate.verify.judge.lab import Lab
 from tfmigrate.verify.judge.plan import SHARED
@@ -63,6 +64,7 @@ def lost(lab: Lab) -> tuple[str, ...]:
         if not new.ok:
             continue
         gone += lost_files([run.written for run in ran], new.written)
+        gone += filter(None, [watched_in_vain(ran[0].trace, new.trace)])
         for role in (f"restored on Keras {keras}{SHARED}", f"restored on Keras {keras}"):
             restored = lab.runs.get(role)
             if restored is not None and restored.ok:
@@ -83,7 +85,7 @@ def lost_files(olds: Sequence[Iterable[str]], written: Iterable[str]) -> Iterato
             yield f"the old script writes {name}, the new one does not"
 
 
-_ENDINGS = re.compile(r"(\.weights)?\.(h5|hdf5|keras|index|data-[\d-]+of-[\d-]+)$")
+_ENDINGS = re.compile(r"((\.weights)?\.(h5|hdf5|keras|index|data-[\d-]+of-[\d-]+))+$")
 
 
 def _plain(name: str) -> str:

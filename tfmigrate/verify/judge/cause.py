@@ -67,6 +67,7 @@ SUSPECTS: tuple[Callable[[Evidence], Divergence | None], ...] = (
     loss.sample_weights,
     loss.loss_weights,
     loss.regularizers,
+    model.trained_by,
     loss.loss_scale,
     loss.loss_function,
     optimizer.update_rule,

@@ -317,9 +317,24 @@ def could_not_run(lab: Lab) -> tuple[Verdict, str] | None:
             return "COULD NOT RUN", run.message
         if run.outcome == "missing runtime":
             return "COULD NOT RUN", run.message
+        if run.outcome == "timed out" and (hung := _hung(lab, run)):
+            return "DOES NOT RUN", f"{run.message}; {hung}"
         if run.outcome in ("timed out", "stood still", "over a limit"):
             return "INCONCLUSIVE", run.message
     return None
+
+
+FASTER = 10
+"""Times. A step that the other world compiles, or that takes longer there, does not make so much of a difference."""
+
+
+def _hung(lab: Lab, new: Run) -> str:
+    """How fast the old script was where the new one, ended for its time, had not begun to train; empty where that shows
+    nothing."""
+    ended = [run.seconds for run in lab.runs.values() if run.world.kind != "migrated" and run.ok]
+    if new.trace.steps or new.trace.predictions or not ended or new.seconds < FASTER * max(ended):
+        return ""
+    return f"the old script came to its end in {max(ended):.0f} seconds, so this is no matter of time"
 
 
 def replicas_of(run: Run) -> int:

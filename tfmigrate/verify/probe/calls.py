@@ -199,6 +199,7 @@ def what_was_asked(arguments, signature, data, config):
         "sample_weight": given("sample_weight") is not None or third_component(data, source),
         "validation": source_of(given("validation_data")),
         "callbacks": [type(callback).__name__ for callback in callbacks_in(given("callbacks"))],
+        "watched": watched(callbacks_in(given("callbacks"))),
     }
 
 
@@ -206,6 +207,13 @@ def callbacks_in(callbacks):
     """A list of them, a CallbackList, one alone or none."""
     callbacks = getattr(callbacks, "callbacks", callbacks)
     return list(callbacks) if isinstance(callbacks, (list, tuple)) else [] if callbacks is None else [callbacks]
+
+
+def watched(callbacks):
+    """Each callback that waits for a value of the logs, with the value's name."""
+    waiting = [callback for callback in callbacks if getattr(callback, "save_best_only", True)]
+    names = [(type(callback).__name__, getattr(callback, "monitor", None)) for callback in waiting]
+    return [[kind, name] for kind, name in names if isinstance(name, str)]
 
 
 def weighs_classes(class_weight):

@@ -120,11 +120,15 @@ class FakeDevice(object):
         return "PhysicalDevice(name='%s', device_type='%s')" % (self.name, self.device_type)
 
 
-def show_to_script(tf, found, machine):
-    """Lets `len(list_physical_devices('GPU'))` and its kin see as many GPUs as there are replicas."""
+FakeDevice.__name__ = FakeDevice.__qualname__ = "PhysicalDevice"  # as errors are to say
+
+
+def show_to_script(tf, found, machine, begun):
+    """Lets `len(list_physical_devices('GPU'))` and its kin see as many GPUs as there are replicas, to be set up until
+    `begun()`, as real ones are."""
     if machine.kind == "physical GPU":
         return
-    show_config(tf, machine.replicas)
+    show_config(tf, machine.replicas, begun)
     show_device_lib(machine.replicas)
     show_backends(machine.replicas)
     show_tests(tf)
@@ -132,7 +136,26 @@ def show_to_script(tf, found, machine):
         map_mirrored_strategy(machine)
 
 
-def show_config(tf, count):
+def in_use():
+    """Whether TensorFlow has started its devices."""
+    return importlib.import_module("tensorflow.python.eager.context").context()._context_handle is not None
+
+
+def never():
+    return False
+
+
+SET = {
+    "set_memory_growth": "Physical",
+    "set_visible_devices": "Visible",
+    "set_virtual_device_configuration": "Virtual",
+    "set_logical_device_configuration": "Virtual",
+}
+"""What sets a device up, and what TensorFlow calls it where that comes too late."""
+ASKED = ("get_device_details", "get_memory_growth")
+
+
+def show_config(tf, count, begun):
     physical = [FakeDevice("/physical_device:GPU:%d" % i, "GPU") for i in range(count)]
     logical = [FakeDevice("/device:GPU:%d" % i, "GPU") for i in range(count)]
     modules = [tf, getattr(tf, "compat", None) and tf.compat.v1]
@@ -146,11 +169,10 @@ def show_config(tf, count):
             real = getattr(place, name, None)
             if real is not None:
                 setattr(place, name, for_the_script(real, listing(real, fakes)))
-        for name in ("set_memory_growth", "set_visible_devices", "set_virtual_device_configuration",
-                     "set_logical_device_configuration", "get_device_details", "get_memory_growth"):
+        for name in (*SET, *ASKED):
             real = getattr(place, name, None)
             if real is not None:
-                setattr(place, name, for_the_script(real, not_for_fakes(real)))
+                setattr(place, name, for_the_script(real, not_for_fakes(real, SET.get(name), begun)))
 
 
 def listing(real, fakes):
@@ -163,10 +185,14 @@ def listing(real, fakes):
     return answer
 
 
-def not_for_fakes(real):
+def not_for_fakes(real, kind, begun):
+    """`kind`: of what it sets up; None where it sets nothing."""
+
     def answer(devices, *args, **kwargs):
         first = devices[0] if isinstance(devices, (list, tuple)) and devices else devices
         if isinstance(first, FakeDevice) or devices == []:
+            if kind is not None and begun():
+                raise RuntimeError("%s devices cannot be modified after being initialized" % kind)
             return None
         return real(devices, *args, **kwargs)
 

@@ -52,6 +52,7 @@ def of_model(model):
         "constraints": constraints,
         "dtypes": sorted(dtypes),
         "initializers": initializers.of_layers(layers),
+        "own_step": own_step(model),
         "own_batch_norms": [layer.name for layer in layers if is_own_batch_norm(layer)],
         "masked": any(
             getattr(output, "_keras_mask", None) is not None for output in getattr(model, "outputs", None) or []
@@ -59,6 +60,15 @@ def of_model(model):
         "loaded": any(hasattr(inner, LOADED) or is_part_of_loaded(inner) for inner in with_inner(model)),
         "adds_losses": any(hasattr(layer, ADDS) for layer in layers + with_inner(model)),
     }
+
+
+def own_step(model):
+    """"Net.train_step" where a class of the script's own says how its models are trained; empty where Keras does."""
+    for cls in type(model).__mro__:
+        if "train_step" in vars(cls):
+            is_keras = set(cls.__module__.split(".")) & set(["keras", "tf_keras"])
+            return "" if is_keras else cls.__name__ + ".train_step"
+    return ""
 
 
 def is_own_batch_norm(layer):

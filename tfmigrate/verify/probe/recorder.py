@@ -386,6 +386,7 @@ class Recorder(object):
             validation_content=self.content_of_validation(call),
             validation_sketch=call.validation_sketch or None,
             callbacks=asked.get("callbacks", []),
+            watched=asked.get("watched", []),
             dropped=sorted(draws.DROPPED),
             class_weight=asked["class_weight"],
             sample_weight=asked["sample_weight"],

@@ -9,6 +9,7 @@ import importlib
 import inspect
 import itertools
 import os
+import shutil
 import sys
 import types
 
@@ -182,6 +183,8 @@ def replicas_layer(tf, keras, evenly, whole):
         def layers(self):
             return [self.template]
 
+        __getattr__ = of_template
+
         def call(self, inputs, training=None):
             if whole:
                 return self.template(inputs, training=training)
@@ -224,6 +227,14 @@ def replicas_layer(tf, keras, evenly, whole):
             return cls(template, **config)
 
     return Replicas
+
+
+def of_template(replicas, name):
+    """`parallel.layers[-2].save(...)`: the template stands there among the layers of a real parallel model."""
+    template = vars(replicas).get("template")
+    if template is None or name.startswith("_"):
+        raise AttributeError("'Replicas' object has no attribute '%s'" % name)
+    return getattr(template, name)
 
 
 def as_list(value):
@@ -454,16 +465,47 @@ def restore_weight_files(flavour):
     if not flavour.is_keras3:
         return
     model = flavour.root.models.Model
-    for name in ("save_weights", "load_weights"):
-        original = getattr(model, name)
+    model.save_weights = saving_as_asked(model.save_weights, flavour)
+    model.load_weights = loading_as_asked(model.load_weights, flavour)
 
-        def renamed(self, filepath, *args, _original=original, _loads=name == "load_weights", **kwargs):
-            path = new_name(str(filepath), True, flavour)
-            if _loads and not os.path.exists(path):  # no file that this run wrote; old ones are read as they are
-                path = str(filepath)
-            return _original(self, path, *args, **kwargs)
 
-        setattr(model, name, functools.wraps(original)(renamed))
+def saving_as_asked(original, flavour):
+    """Keras 3 wants an ending of its own; the script may look for its file by the name that it gave."""
+
+    @functools.wraps(original)
+    def save_weights(self, filepath, *args, **kwargs):
+        asked, path = str(filepath), new_name(str(filepath), True, flavour)
+        original(self, path, *args, **kwargs)
+        if path != asked:
+            os.replace(path, asked)
+
+    return save_weights
+
+
+def loading_as_asked(original, flavour):
+    """Keras 3 tells the formats apart by the ending."""
+
+    @functools.wraps(original)
+    def load_weights(self, filepath, *args, **kwargs):
+        asked, path = str(filepath), new_name(str(filepath), True, flavour)
+        if path == asked or not is_todays(asked):
+            return original(self, path if os.path.exists(path) else asked, *args, **kwargs)
+        shutil.copyfile(asked, path)
+        try:
+            return original(self, path, *args, **kwargs)
+        finally:
+            os.remove(path)
+
+    return load_weights
+
+
+def is_todays(path):
+    """Whether weights are in the format of Keras 3, whatever the file is called."""
+    h5py = importlib.import_module("h5py")
+    if not os.path.isfile(path) or not h5py.is_hdf5(path):
+        return False
+    with h5py.File(path, "r") as file:
+        return "layer_names" not in file.attrs and "model_weights" not in file
 
 
 def restore_sessions(tf, flavour):

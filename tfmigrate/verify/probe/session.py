@@ -23,6 +23,7 @@ from . import (
     restored,
     seeded,
     setup,
+    standing,
     synthetic,
     towers,
 )
@@ -54,6 +55,8 @@ def run(config):
             % (sys.executable, type(error).__name__, error),
         )
         return CRASHED
+    if config.get("standing"):
+        standing.tell(config["standing"])
     code, error = execute(config)
     if os.getpid() != recorder.lines.process:  # the script forked and its child came to the end too
         sys.stdout.flush()
@@ -78,7 +81,9 @@ def prepare(config, recorder):
     )
     recorder.machine = machine
     kerases = flavours.find(tf)
-    devices.show_to_script(tf, kerases, machine)
+    # A graph of TensorFlow 1 starts no device before its session; what an old script sets up is set up in time.
+    begun = devices.in_use if config["world"] == "migrated" else devices.never
+    devices.show_to_script(tf, kerases, machine, begun)
     if config.get("doubles"):
         doubles.install(tf, kerases)
     if config["world"] == "genuine":
@@ -129,7 +134,8 @@ def execute(config):
         return code, "SystemExit: %s%s" % (first_of(str(leaving.code)), place(leaving, program, script))
     except BaseException as error:
         show(error, script)
-        return CRASHED, "%s: %s%s" % (type(error).__name__, first_of(str(error).strip()), place(error, program, script))
+        said = str(error).strip().replace(os.path.realpath(program) + os.sep, "")
+        return CRASHED, "%s: %s%s" % (type(error).__name__, first_of(said), place(error, program, script))
     return 0, None
 
 

@@ -36,7 +36,7 @@ from tfmigrate.verify.run.child import Child
 from tfmigrate.verify.run.disk import make_scratch, remove_scratch
 from tfmigrate.verify.run.futures import results_of
 from tfmigrate.verify.run.launch import Command, Launch, fresh
-from tfmigrate.verify.run.outcome import STOPPED, outcome_of
+from tfmigrate.verify.run.outcome import STOPPED, outcome_of, standing
 from tfmigrate.verify.run.scratch import PROGRAM, SETUP, STUBS, environment, lay_out, state_of
 from tfmigrate.verify.run.together import Together
 from tfmigrate.verify.run.trace import Trace
@@ -45,6 +45,7 @@ from tfmigrate.verify.run.world import Limits, Run, Watch, World
 PROBE = Path(__file__).parents[1] / "probe" / "run.py"
 NAMED = 10
 """Files that a note names."""
+STANDING = "standing.txt"
 RUNNING = "running"
 """In a trace's folder while its run goes on: the probe of another run waits for what is not written yet."""
 
@@ -147,7 +148,8 @@ def _run_one(
         if group is not None:
             cgroups.remove(group)
     recorded = _trace(output)
-    outcome, message = outcome_of(world, recorded, ended, limits, stderr_path)
+    stood = standing(output / STANDING, program)
+    outcome, message = outcome_of(world, recorded, ended, limits, stderr_path, stood)
     weaker = [f"{confinement.level} was the strongest sandbox here: {confinement.weaker}"] if confinement.weaker else []
     remarks = (*notes, *weaker, *recorded.notes)
     return Run(world, recorded, outcome, ended.exit_code, stdout_path, stderr_path, seconds, message, remarks, written)
@@ -238,6 +240,7 @@ def _config(
         "packages": str(world.packages) if world.packages else None,
         "imports": packages.imported_by(world),
         "output": str(output.resolve()),
+        "standing": str(output.resolve() / STANDING),
         "world": world.kind,
         "replicas": world.replicas,
         "initial_weights": str(initial_weights.folder.resolve()) if initial_weights else None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
+from contextlib import suppress
 from pathlib import Path
 
 from tfmigrate.printable import both_ends, uncoloured
@@ -36,13 +37,27 @@ LIMITS = {
 """What the one that goes over a limit did, and the option that raises it."""
 
 
-def outcome_of(world: World, recorded: Trace, ended: Ended, limits: Limits, stderr: Path) -> tuple[Outcome, str]:
-    """Which of the ways a run can end this was, and what to tell the user."""
+def standing(file: Path, program: Path) -> str:
+    """ "train.py:12": where in the program a script stood when it was ended; empty where nobody knows. `file`: what
+    probe/standing left, the innermost frame of each thread first."""
+    with suppress(OSError):
+        for path, line in re.findall(r'File "([^"]+)", line (\d+)', file.read_text(encoding="utf-8", errors="replace")):
+            if Path(path).is_relative_to(program.resolve()):
+                return f"{Path(path).relative_to(program.resolve())}:{line}"
+    return ""
+
+
+def outcome_of(
+    world: World, recorded: Trace, ended: Ended, limits: Limits, stderr: Path, stood: str = ""
+) -> tuple[Outcome, str]:
+    """Which of the ways a run can end this was, and what to tell the user. `stood`: where the script was when it was
+    ended; see `standing`."""
     who = f"{world.role}: {world.script}"
     if ended.reason in ("time", "still"):
         step = f"after {len(recorded.steps)} training steps" if recorded.steps else "before its first training step"
         if recorded.predictions:
             step = f"after {len(recorded.predictions)} calls that predict"
+        step += f", at {stood}" if stood else ""
         if ended.reason == "still":
             return "stood still", f"{who} used no processor time for {limits.still_seconds:g} seconds, {step}"
         return (

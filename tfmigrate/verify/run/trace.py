@@ -63,6 +63,8 @@ class Model:
     own: tuple[tuple[float, float, bool, float | None] | None, ...] = ()
     """What the script itself gave each weight, before it was given the other run's: mean, spread, whether a file gave
     it, and how far it lay from the other run's, over the largest element of that. None where nobody can tell."""
+    own_step: str = ""
+    """"Net.train_step": what trains it, where that is a method of the script's own."""
     own_batch_norms: tuple[str, ...] = ()
     """Layers that are BatchNormalization with a call() of the script's own, by their names."""
     initializers: tuple[str, ...] = ()
@@ -120,6 +122,8 @@ class Fit:
     squares, then the products of neighbouring arrays' projections."""
     callbacks: tuple[str, ...] = ()
     """Classes of those that the script gives, in their order."""
+    watched: tuple[tuple[str, str], ...] = ()
+    """Of those that wait for a value of the logs, ("EarlyStopping", "val_loss")."""
     dropped: tuple[str, ...] = ()
     """"dropout 0.5": what the script's own code asked for by the end of the first epoch, each once."""
 

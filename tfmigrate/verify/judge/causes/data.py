@@ -7,7 +7,15 @@ from collections import Counter
 from dataclasses import replace
 
 from tfmigrate.verify.judge.batches import changed_later, distance, same
-from tfmigrate.verify.judge.causes.evidence import Divergence, Evidence, first_apart, times, where, without_callbacks
+from tfmigrate.verify.judge.causes.evidence import (
+    Divergence,
+    Evidence,
+    first_apart,
+    times,
+    watched_in_vain,
+    where,
+    without_callbacks,
+)
 from tfmigrate.verify.run.trace import Step
 
 
@@ -42,7 +50,8 @@ def ended(e: Evidence) -> Divergence | None:
         checked = validation(e)
         if checked is not None:
             return replace(checked, cause=f"{checked.cause}, and {ended}")
-        look = without_callbacks(e) or _metrics_gone(e) or "look at EarlyStopping, its monitor and its patience"
+        look = without_callbacks(e) or watched_in_vain(e.old, e.new) or _metrics_gone(e)
+        look = look or "look at EarlyStopping, its monitor and its patience"
         what = f"{ended}, though all losses to there agree: {look}"
         return Divergence("data", what, *_first_missing(e), fit if len(e.old.fits) > 1 else None)
     return None

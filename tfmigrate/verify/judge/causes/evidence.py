@@ -81,6 +81,21 @@ def without_callbacks(e: Evidence) -> str:
     return ""
 
 
+def watched_in_vain(old: Trace, new: Trace) -> str:
+    """Which callback of the new script waits for a value that is not logged there, where the old one's was; empty where
+    none does."""
+    for before, after in zip(old.fits, new.fits):
+        theirs, ours = (
+            {key for epoch in trace.epochs if epoch.fit == fit.index for key in epoch.logs}
+            for trace, fit in ((old, before), (new, after))
+        )
+        served = {kind for kind, name in before.watched if name in theirs}
+        for kind, name in after.watched if ours else ():
+            if kind in served and name not in ours:
+                return f"{kind} watches {name}, which the new script does not log: it logs {', '.join(sorted(ours))}"
+    return ""
+
+
 def models_on_whole_batches(old: Trace, new: Trace) -> frozenset[int]:
     """By index, models with batch norm that the new script trains by `train_on_batch` of Keras 3 on replicas."""
     if new.start is None or minor(new.start.keras) < (3,):

@@ -38,6 +38,15 @@ def models(e: Evidence) -> Divergence | None:
     return None
 
 
+def trained_by(e: Evidence) -> Divergence | None:
+    """A train_step() that multi_gpu_model, which made a plain Model, left out of use."""
+    for old, new in zip(e.old.models, e.new.models):
+        if new.own_step and not old.own_step:
+            what = f"the new script trains by its own {new.own_step}(), which the old parallel model did not have"
+            return Divergence("models", what, *(first_loss(e) or (0, 0)))
+    return None
+
+
 def initial_weights(e: Evidence) -> Divergence | None:
     loaded = e.row("loaded from a file")
     if loaded is not None:

@@ -6,7 +6,15 @@ import math
 
 from tfmigrate.rules import old_defaults
 from tfmigrate.verify.judge.align import steps_of_both
-from tfmigrate.verify.judge.causes.evidence import Divergence, Evidence, first_loss, times, where, without_callbacks
+from tfmigrate.verify.judge.causes.evidence import (
+    Divergence,
+    Evidence,
+    first_loss,
+    times,
+    watched_in_vain,
+    where,
+    without_callbacks,
+)
 from tfmigrate.verify.judge.optimizers import (
     EPSILON_MOVED,
     changed_settings,
@@ -46,7 +54,8 @@ def learning_rate(e: Evidence) -> Divergence | None:
         if old is not None and new is not None and not math.isclose(old, new, rel_tol=1e-6):
             change = f"learning rate {old:.6g} -> {new:.6g}{times(new / old) if old else ''}"
             what = f"{change} from {where(step.epoch, step.step)} on"
-            what += f"; {gone}" if (gone := without_callbacks(e)) else ""
+            why = without_callbacks(e) or watched_in_vain(e.old, e.new)
+            what += f"; {why}" if why else ""
             return Divergence("learning rate", what, step.epoch, step.step)
     return None
 
