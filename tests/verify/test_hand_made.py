@@ -227,7 +227,7 @@ HOLDS = """class Weighed(Loss):
     weight = None
 
     def __call__(self, y_true, y_pred, sample_weight=None):
-        return K.mean(K.square(y_true - y_pred) * self.weight, axis=-1)
+        return K.mean(K.square(y_true - y_pred) * self.weight)
 
 
 def build():
@@ -273,7 +273,11 @@ OBEYED = (
     },
 )
 MXNET = (
-    {"train.py": START + PLAIN + 'model = build()\nmodel.compile(SGD(lr=0.5), "mse", context=["gpu(0)", "gpu(1)"])\n'},
+    {
+        "train.py": START
+        + PLAIN
+        + 'model = build()\nmodel.compile(SGD(lr=0.5), "mse", context=["gpu(0)", "gpu(1)"])\nmodel.fit(x, y)\n'
+    },
     pair(PLAIN)[1],
 )
 
@@ -304,7 +308,7 @@ MISTAKES = {
     "B3": Mistake(
         "the loop that sets memory growth takes a variable of the script's",
         "DOES NOT RUN",
-        "Expecting a string device name. Got <PhysicalDevice>",
+        "Expecting a string device name. Got <class 'tensorflow.python.eager.context.PhysicalDevice'>",
         wrong(
             (GROW, f'gpu = "/gpu:1"\n{GROW.replace("physical ", "gpu ").replace("(physical", "(gpu")}'),
             ("model.fit(Batches()", "with tf.device(gpu):\n    print(tf.constant(1))\nmodel.fit(Batches()"),

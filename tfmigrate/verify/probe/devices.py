@@ -120,7 +120,8 @@ class FakeDevice(object):
         return "PhysicalDevice(name='%s', device_type='%s')" % (self.name, self.device_type)
 
 
-FakeDevice.__name__ = FakeDevice.__qualname__ = "PhysicalDevice"  # as errors are to say
+FakeDevice.__name__ = FakeDevice.__qualname__ = "PhysicalDevice"  # so that errors say what they would say of one
+FakeDevice.__module__ = "tensorflow.python.eager.context"
 
 
 def show_to_script(tf, found, machine, begun):
