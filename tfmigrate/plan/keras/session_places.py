@@ -10,6 +10,7 @@ from typing import TypeGuard
 import libcst as cst
 
 from tfmigrate.plan.change.calls import has_stars
+from tfmigrate.plan.keras.initializer_runs import Runs, idle_run
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, dotted, import_statements, only_statement
@@ -25,14 +26,14 @@ class Session:
     unit: cst.SimpleStatementLine
     made: cst.BaseExpression | None
     """What gives the session; None where set_session() is called otherwise than with one."""
-    returns: tuple[cst.Return, ...] = ()
-    """Where a function returns a session that no caller takes."""
+    gone: tuple[cst.BaseSmallStatement, ...] = ()
+    """Where a function returns a session that no caller takes, and what runs initializers in it."""
 
 
-def sessions_of(facts: Facts, scopes: Scopes, modules: Iterable[Module]) -> Iterator[Session]:
+def sessions_of(facts: Facts, scopes: Scopes, modules: Iterable[Module], runs: Runs) -> Iterator[Session]:
     """The sessions of a module that may be nothing but settings."""
     yield from _set_sessions(facts)
-    yield from _dropped_sessions(facts, scopes, modules)
+    yield from _dropped_sessions(facts, scopes, modules, runs)
 
 
 def _set_sessions(facts: Facts) -> Iterator[Session]:
@@ -45,7 +46,7 @@ def _set_sessions(facts: Facts) -> Iterator[Session]:
                 yield Session(call, unit, call.args[0].value if alone else None)
 
 
-def _dropped_sessions(facts: Facts, scopes: Scopes, modules: Iterable[Module]) -> Iterator[Session]:
+def _dropped_sessions(facts: Facts, scopes: Scopes, modules: Iterable[Module], runs: Runs) -> Iterator[Session]:
     """`session = tf.Session(config=config)` that nothing reads: the first session of a process sets up its GPUs."""
     for unit in facts.module.places:
         small = only_statement(unit)
@@ -64,7 +65,8 @@ def _dropped_sessions(facts: Facts, scopes: Scopes, modules: Iterable[Module]) -
         if len(small.targets) > 1 or not isinstance(target, cst.Name):
             continue
         mentions = scopes.of_variable(target.value, scope)
-        reads = [mention for mention in mentions if mention.node is not target]
+        idle = [run for mention in mentions if (run := idle_run(mention, runs)) is not None]
+        reads = [mention for mention in mentions if mention.node is not target and idle_run(mention, runs) is None]
         returns = tuple(
             statement
             for statement in map(only_statement, (read.unit for read in reads))
@@ -76,7 +78,7 @@ def _dropped_sessions(facts: Facts, scopes: Scopes, modules: Iterable[Module]) -
             continue
         if returns and (function is None or not _result_is_dropped(function, modules)):
             continue
-        yield Session(call, unit, call, returns)
+        yield Session(call, unit, call, (*returns, *(small for run in idle for small in run.statements)))
 
 
 def is_mentioned(name: str, modules: Iterable[Module], own: Module) -> bool:

@@ -9,6 +9,7 @@ import libcst as cst
 
 from tfmigrate.plan.change.calls import has_stars, keywords, named_items
 from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.keras.initializer_runs import Runs, idle_run
 from tfmigrate.plan.keras.session_places import Session, symbol_of
 from tfmigrate.plan.keras.session_settings import NotOnlySettings, Settings
 from tfmigrate.understand.program import Module, dotted, is_docstring, only_statement, root_name, units_of
@@ -63,8 +64,8 @@ class Carried:
 class Reading:
     """Reads one session: its settings, and the statements that go with it."""
 
-    def __init__(self, draft: Draft) -> None:
-        self._draft = draft
+    def __init__(self, draft: Draft, runs: Runs) -> None:
+        self._draft, self._runs = draft, runs
         self._facts, self._scopes = draft.facts, draft.scopes
         self._found = Carried()
         self._block: cst.CSTNode | None = None
@@ -73,7 +74,7 @@ class Reading:
 
     def session(self, session: Session) -> Carried | str:
         """The settings of a session, or why it must stay."""
-        self._found.removed += [session.unit.body[0], *session.returns]
+        self._found.removed += [session.unit.body[0], *session.gone]
         self._found.last = self._unit = session.unit
         self._block = self._module.places[session.unit].block
         try:
@@ -167,10 +168,14 @@ class Reading:
         found.last = last
 
     def _only_value(self, node: cst.Name, scope: LexicalScope) -> cst.BaseExpression:
-        """What a name is bound to, when it is read only here; its assignment goes."""
+        """What a name is bound to, when it is read only here, and where it runs initializers; its assignment goes."""
         binding, reads = self._bound(node, scope)
-        if len(reads) != 1:
-            raise NotOnlySettings(f"`{node.value}` is used elsewhere too")
+        for read in reads:
+            run = idle_run(read, self._runs)
+            if run is not None:
+                self._found.removed += run.statements
+            elif read.node is not node:
+                raise NotOnlySettings(f"`{node.value}` is used elsewhere too")
         value = self._taken(binding)
         assert isinstance(binding.unit, cst.SimpleStatementLine)
         self._unit = binding.unit

@@ -10,21 +10,25 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Collapse, Edit, Insert, Rank, Remove, Unwrap
-from tfmigrate.plan.keras.session_places import is_mentioned, sessions_of, symbol_of
+from tfmigrate.plan.keras.initializer_runs import Runs, idle_run, initializer_runs
+from tfmigrate.plan.keras.session_places import Session, is_mentioned, sessions_of, symbol_of
 from tfmigrate.plan.keras.session_reading import CONDITION, CONFIG, Reading
 from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.strategy.late_devices import SessionLines
 from tfmigrate.understand.lifecycle import Facts, ProgramFacts
 from tfmigrate.understand.program import Module, only_statement, root_name
+from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import Occurrence, Scopes
 
 
 def session_lines(draft: Draft, modules: Iterable[Module]) -> SessionLines:
-    """The statements of every session that only carries settings."""
-    sessions = sessions_of(draft.facts, draft.scopes, modules)
-    readings = {session.call: Reading(draft).session(session) for session in sessions}
+    """The statements of every session that only carries settings, and those that only run initializers."""
+    runs = initializer_runs(draft.facts, draft.scopes, modules)
+    sessions = sessions_of(draft.facts, draft.scopes, modules, runs)
+    readings = {session.call: Reading(draft, runs).session(session) for session in sessions}
     return SessionLines(
-        {
+        {run.call: frozenset({unit}) for unit, run in runs.items() if run.is_idle and run.of_keras}
+        | {
             call: carried.units(draft.module)
             for call, carried in readings.items()
             if not isinstance(carried, str) and not carried.apart
@@ -36,9 +40,12 @@ def check(context: Context) -> Iterator[CallChange]:
     """Each `K.set_session(...)`: rewritten where all that the session carries is understood, else reported."""
     facts, scopes, tf, quote = context.facts, context.scopes, context.tf, context.quote
     raised = context.migration.raised
-    for session in sessions_of(facts, scopes, context.modules):
+    runs = initializer_runs(facts, scopes, context.modules)
+    sessions = list(sessions_of(facts, scopes, context.modules, runs))
+    yield from _initialised(runs, sessions, context)
+    for session in sessions:
         call = session.call
-        reading = Reading(context.draft)
+        reading = Reading(context.draft, runs)
         carried = reading.session(session)
         block = [] if isinstance(carried, str) else carried.beside(facts.module)
         start = _below_choices(block, call, facts.module, context.migration.facts) if block else None
@@ -74,6 +81,39 @@ def check(context: Context) -> Iterator[CallChange]:
         message = f"the session only carried settings, which tf.config takes{where}{remarks}"
         yield CallChange(codes.SESSIONS, call, message, edits[0], more=tuple(edits[1:]))
     yield from _unread_settings(facts, scopes, context.modules)
+
+
+def _initialised(runs: Runs, sessions: Iterable[Session], context: Context) -> Iterator[CallChange]:
+    """Initializers that a session of Keras runs. Those that are idle in one of this file go with its settings."""
+    given = {settled(session.made, context.scopes) for session in sessions if session.made is not None}
+    for run in runs.values():
+        if not run.is_idle and (run.of_keras or run.made in given):
+            message = (
+                "TensorFlow 2 initialises a variable when it is made; this drew all weights anew, those too that were "
+                "loaded, set or trained before it, as nothing does now: build the model again where that is meant, and "
+                "remove this"
+            )
+            named = tuple(call.func for call in (*run.initializers, run.made))
+            yield CallChange(codes.SESSIONS, run.call, message, action="warn", speaks_for=named)
+        elif run.is_idle and run.of_keras:
+            message = "TensorFlow 2 initialises a variable when it is made: the initializer is removed"
+            gone = (*run.statements, *_bound_for_runs(run.session, run.made, runs, context.scopes))
+            edits = [Remove(small) for small in gone]
+            yield CallChange(codes.SESSIONS, run.call, message, edits[0], more=tuple(edits[1:]))
+
+
+def _bound_for_runs(
+    session: cst.BaseExpression, made: cst.Call, runs: Runs, scopes: Scopes
+) -> Iterator[cst.BaseSmallStatement]:
+    """`session = K.get_session()` where only runs of initializers read it."""
+    scope = scopes.holding(session) if isinstance(session, cst.Name) else None
+    if not isinstance(session, cst.Name) or scope is None:
+        return
+    mentions = scopes.of_variable(session.value, scope)
+    if all(mention.binds or idle_run(mention, runs) is not None for mention in mentions):
+        for small in (only_statement(mention.unit) for mention in mentions if mention.binds):
+            if isinstance(small, cst.Assign) and small.value is made:
+                yield small
 
 
 def _below_choices(block: Sequence[cst.CSTNode], call: cst.Call, module: Module, program: ProgramFacts) -> cst.CSTNode:
