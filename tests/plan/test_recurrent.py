@@ -186,9 +186,14 @@ def test_what_loads_it_without_the_function_is_told_so(imported: str, told: int)
 @pytest.mark.runs_tensorflow
 @pytest.mark.parametrize("keras", [3, 2])
 def test_the_function_is_found_again_by_its_registered_name(keras: int, python: forks.Python) -> None:
-    """By load_model(), by clones, and by Bidirectional, which Keras 3 makes of the configuration of its layer."""
+    """By load_model(), by clones, and by Bidirectional, which Keras 3 makes of the configuration of its layer.
+
+    tf_keras loads no .h5 file with any function as an activation, registered or given as a custom object.
+    """
     helper = definition("keras_2_hard_sigmoid", {"tf": "tf"})
-    assert python(keras, f"import tensorflow as tf\n\n\n{helper}\n{FOUND_AGAIN}").stdout.split()[-1] == "found"
+    done = python(keras, f"import tensorflow as tf\n\n\n{helper}\n{FOUND_AGAIN}")
+    loaded = ["net.keras", "net.h5"] if keras == 3 else ["net.keras"]
+    assert done.stdout.split()[-len(loaded) - 1 :] == [*loaded, "cloned"], done.stderr
 
 
 FOUND_AGAIN = """
@@ -200,9 +205,16 @@ model = models.Sequential(
     [layers.Input((5, 4)), layers.Bidirectional(inner), layers.Dense(2, activation=keras_2_hard_sigmoid)]
 )
 expected = model(tf.ones((1, 5, 4))).numpy()
-for name in ("net.h5", "net.keras"):
+for name in ("net.keras", "net.h5"):
     model.save(name)
-    assert abs(models.load_model(name)(tf.ones((1, 5, 4))).numpy() - expected).max() < 1e-6
+    try:
+        again = models.load_model(name)
+    except ValueError as error:
+        assert "Unknown activation function: 'function'" in str(error)
+        models.clone_model(model).load_weights(name)
+    else:
+        assert abs(again(tf.ones((1, 5, 4))).numpy() - expected).max() < 1e-6
+        print(name)
 models.clone_model(model)
-print("found")
+print("cloned")
 """
