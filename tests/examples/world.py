@@ -226,9 +226,10 @@ def train(model):
 
 
 def numbers(names):
-    """Those variables that hold a number or an array."""
+    """Those variables that hold a number or an array of numbers."""
     return {name: np.asarray(value).tolist() for name, value in names.items()
-            if isinstance(value, (np.ndarray, np.number, float)) and not name.startswith("_")}  # fmt: skip
+            if isinstance(value, (np.ndarray, np.number, float)) and not name.startswith("_")
+            and np.asarray(value).dtype != object}  # fmt: skip
 
 
 if __name__ == "__main__":
