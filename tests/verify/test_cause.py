@@ -509,6 +509,11 @@ def test_a_crash_is_itself_when_nothing_differed_before(tmp_path: Path) -> None:
     assert late.cause.startswith("the new script crashed after all 12 training steps, whose losses agree: ValueError")
 
 
+def test_a_symbolic_tensor_is_named_where_keras_does_not(tmp_path: Path) -> None:
+    text = "AttributeError: 'str' object has no attribute 'base_dtype' (train.py:19)"
+    assert "(KerasTensor) came where numbers are computed" in died(tmp_path, text, migrated(OLD), 0).cause
+
+
 def test_what_differed_before_a_crash_is_its_cause(tmp_path: Path) -> None:
     found = died(tmp_path, "InvalidArgumentError: AddN (train.py:3)", replace(migrated(OLD), batch_size=128), 2)
     assert found.kind == "batch size"

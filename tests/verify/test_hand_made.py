@@ -226,8 +226,11 @@ step = K.function(model.inputs + [target], [loss], updates=updates)
 HOLDS = """class Weighed(Loss):
     weight = None
 
-    def __call__(self, y_true, y_pred, sample_weight=None):
+    def call(self, y_true, y_pred):
         return K.mean(K.square(y_true - y_pred) * self.weight)
+
+    def __call__(self, y_true, y_pred, sample_weight=None):
+        return self.call(y_true, y_pred)
 
 
 def build():
@@ -368,7 +371,7 @@ MISTAKES = {
     "B13": Mistake(
         "a Lambda that closes over a tensor of the model",
         "DOES NOT RUN",
-        "KerasTensor",
+        "; a symbolic tensor of the model (KerasTensor) came where numbers are computed, as in a Lambda or a loss",
         *reversed(pair(CLOSURE)),
         more=SMOKE,
     ),
@@ -402,7 +405,7 @@ MISTAKES = {
     "B19": Mistake(
         "a loss object that holds a tensor of the model",
         "DOES NOT RUN",
-        "KerasTensor",
+        "; a symbolic tensor of the model (KerasTensor) came where numbers are computed, as in a Lambda or a loss",
         *reversed(pair(HOLDS, loss="Weighed()")),
         more=SMOKE,
     ),

@@ -28,7 +28,9 @@ def of_crash(old: Trace, new: Trace, comparison: Comparison, error: str) -> Dive
         when = f"after {len(new.predictions)} of {len(old.predictions)} calls that predict"
     elif same:
         when = f"after all {len(old.steps)} training steps, whose losses agree"
-    return Divergence("crash", f"the new script crashed {when}: {shorten(error)}{_uneven_first(error)}")
+    return Divergence(
+        "crash", f"the new script crashed {when}: {shorten(error)}{_uneven_first(error) or _symbolic(error)}"
+    )
 
 
 def same_error(old: Trace, new: Trace) -> bool:
@@ -52,6 +54,16 @@ def _uneven_first(error: str) -> str:
     return (
         "; Keras 3 under a strategy fails where the first batch of fit, of its validation or of evaluate does not "
         "divide by the replicas: choose a batch size that does"
+    )
+
+
+def _symbolic(error: str) -> str:
+    """What the functions of keras.backend say of a KerasTensor, whose dtype is a string, does not name it."""
+    if "'str' object has no attribute 'base_dtype'" not in error and "KerasTensor cannot be used" not in error:
+        return ""
+    return (
+        "; a symbolic tensor of the model (KerasTensor) came where numbers are computed, as in a Lambda or a loss that "
+        "holds one: hand it over as an input"
     )
 
 

@@ -426,7 +426,8 @@ def _where_it_runs(lab: Lab, pairs: tuple[Pair, ...]) -> str:
 
 
 def _keras(run: Run) -> str:
-    return f"Keras {run.trace.start.keras}" if run.trace.start else f"Keras {2 if run.world.legacy_keras else 3}"
+    known = run.trace.start.keras if run.trace.start else ""  # of a script that died before it had a model, empty
+    return f"Keras {known or (2 if run.world.legacy_keras else 3)}"
 
 
 def _first_step(pairs: tuple[Pair, ...]) -> str:

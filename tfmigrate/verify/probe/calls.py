@@ -5,7 +5,7 @@ import inspect
 import sys
 import time
 
-from . import aligned, callers, facts, iterators, limits, passes
+from . import aligned, callers, facts, iterators, limits, passes, pipelines
 from .eager import EagerKeras
 from .graph import GraphKeras
 
@@ -66,6 +66,8 @@ def training_call(original, name, adapter, recorder):
         if left is not None and arguments.get("validation_data") is not None:
             source = source_of(arguments["validation_data"])
             limits.shorten_validation(arguments, signature, source, recorder.budget.steps)
+        if recorder.config["world"] == "migrated" and "generator" in (asked["source"], asked["validation"]):
+            pipelines.keep_buffers("an iterator of Python")
         if asked["source"] == "sequence":
             passes.go_on(arguments, steps, recorder)
             data = arguments.get("x", arguments.get("generator"))

@@ -5,11 +5,19 @@ A tuned pipeline that ends waits for its tuner to wake up, for up to several sec
 epochs on four logical CPUs take 12 s of processor either way, and 24 s of the clock with the tuner, 13 s without).
 
 The buffers are four traced functions for each device, made anew in every epoch and every validation: of the same six
-epochs they are half. Where all devices are the host's one memory, its own iterator hands out the same batches.
+epochs they are half. Where all devices are the host's one memory, its own iterator hands out the same batches. Buffers
+stay where they decide which: an iterator of Python cannot be begun again, and what a buffer took of it is lost.
 """
 
 import functools
 import importlib
+
+KEPT = set()
+"""Why buffers stay from then on, if they do."""
+
+
+def keep_buffers(why):
+    KEPT.add(why)
 
 
 def install(tf, machine):
@@ -44,18 +52,20 @@ def hand_out_from_host():
     try:
         inputs = importlib.import_module("tensorflow.python.distribute.input_lib")
         device = importlib.import_module("tensorflow.python.framework.ops").device
+        buffers = importlib.import_module("tensorflow.python.data.ops.multi_device_iterator_ops")
     except ImportError:
         return
     buffered = getattr(inputs, "_should_use_multi_device_iterator", None)
     iterator = getattr(inputs, "_SingleWorkerDatasetIteratorBase", None)
-    if buffered is None or not hasattr(iterator, "get_next_as_optional_list"):
+    many = getattr(buffers, "OwnedMultiDeviceIterator", None)
+    if buffered is None or many is None or not hasattr(iterator, "get_next_as_optional_list"):
         return  # another TensorFlow: it only takes longer
-    inputs._should_use_multi_device_iterator = lambda options: False
+    inputs._should_use_multi_device_iterator = lambda options: bool(KEPT) and buffered(options)
 
     def for_each_device(original, ask):
         @functools.wraps(original)
         def batches(self, *args, **kwargs):
-            if not buffered(self._options):
+            if isinstance(self._iterator, many) or not buffered(self._options):
                 return original(self, *args, **kwargs)
             with device(self._worker):
                 return [ask(self._iterator) for _ in self._devices]

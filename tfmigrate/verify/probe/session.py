@@ -134,9 +134,17 @@ def execute(config):
         return code, "SystemExit: %s%s" % (first_of(str(leaving.code)), place(leaving, program, script))
     except BaseException as error:
         show(error, script)
+        where, error = place(error, program, script), behind(error)
         said = str(error).strip().replace(os.path.realpath(program) + os.sep, "")
-        return CRASHED, "%s: %s%s" % (type(error).__name__, first_of(said), place(error, program, script))
+        return CRASHED, "%s: %s%s" % (type(error).__name__, first_of(said), where)
     return 0, None
+
+
+def behind(error):
+    """What went wrong. Inside a Lambda Keras 3 says of whatever it is that it could not tell the output's shape."""
+    while "could not automatically infer the shape of the Lambda" in str(error) and error.__context__ is not None:
+        error = error.__context__
+    return error
 
 
 def give_to_keras(stubs):
