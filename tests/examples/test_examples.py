@@ -74,7 +74,7 @@ FAILS = {
     ("TFM281-1", "Keras 3"): "is used 2 times in the model",
     ("TFM281-1", "Keras 2"): "is used 2 times in the model",
     ("TFM284-1", "Keras 3"): "must be a KerasTensor",
-    ("TFM284-1", "Keras 2"): "You should not pass an EagerTensor to `Input`",
+    ("TFM284-1", "Keras 2"): "expects 2 input(s), but it received 1",
     ("TFM305-1", "Keras 3"): "no attribute 'assign'",
     ("TFM408-1", "Keras 3"): "A KerasTensor cannot be used as input to a TensorFlow function",
     ("TFM408-1", "Keras 2"): "TypeError: in user code",

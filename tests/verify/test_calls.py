@@ -50,13 +50,14 @@ def test_the_call_before_the_first_epoch_is_left_out() -> None:
     assert len(data.orders) == 1  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("given", [None, "auto", "balanced"])
-def test_a_word_as_class_weight_weighs_nothing(given: object) -> None:
+@pytest.mark.parametrize("given", [None, "auto", "balanced", np.array([1.0, 3.0]), [1.0, 3.0]])
+def test_anything_but_a_mapping_as_class_weight_weighs_nothing(given: object) -> None:
     assert not calls.weighs_classes(given)
 
 
-def test_a_mapping_of_classes_weighs() -> None:
-    assert calls.weighs_classes({0: 1.0, 1: 3.0})
+@pytest.mark.parametrize("given", [{0: 1.0, 1: 3.0}, {"kind": {0: 1.0}}, [{0: 1.0}, None]])
+def test_a_mapping_of_classes_weighs(given: object) -> None:
+    assert calls.weighs_classes(given)
 
 
 def test_a_sequence_is_loaded_in_one_thread_so_that_its_batches_stay_in_order() -> None:

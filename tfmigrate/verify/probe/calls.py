@@ -219,8 +219,9 @@ def watched(callbacks):
 
 
 def weighs_classes(class_weight):
-    """Keras up to 2.3 and TensorFlow 1 pass over a string, such as "auto"."""
-    return class_weight is not None and not isinstance(class_weight, str)
+    """Keras up to 2.3 and TensorFlow 1 ignore all but a dict, or one for each output: "auto", an array (measured)."""
+    outputs = class_weight if isinstance(class_weight, list) else [class_weight]
+    return any(isinstance(weights, dict) for weights in outputs)
 
 
 def third_component(data, source):

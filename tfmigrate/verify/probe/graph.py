@@ -133,7 +133,7 @@ class GraphKeras(object):
     def with_weights(self, model, arguments):
         """tf.keras 1.15 feeds sample weights only where the script gives some; ones change nothing."""
         x, outputs = arguments.get("x"), len(model.outputs or ())
-        if self.flavour.name == "keras" or arguments.get("sample_weight") is not None or arguments.get("class_weight"):
+        if self.flavour.name == "keras" or arguments.get("sample_weight") is not None or arguments.get("class_weight") is not None:
             return
         first = x[0] if isinstance(x, (list, tuple)) else next(iter(x.values())) if isinstance(x, dict) else x
         if isinstance(first, np.ndarray):
