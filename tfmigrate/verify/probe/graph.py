@@ -133,7 +133,8 @@ class GraphKeras(object):
     def with_weights(self, model, arguments):
         """tf.keras 1.15 feeds sample weights only where the script gives some; ones change nothing."""
         x, outputs = arguments.get("x"), len(model.outputs or ())
-        if self.flavour.name == "keras" or arguments.get("sample_weight") is not None or arguments.get("class_weight") is not None:
+        given = [arguments.get(name) for name in ("sample_weight", "class_weight")]
+        if self.flavour.name == "keras" or any(weights is not None for weights in given):
             return
         first = x[0] if isinstance(x, (list, tuple)) else next(iter(x.values())) if isinstance(x, dict) else x
         if isinstance(first, np.ndarray):
