@@ -639,3 +639,29 @@ def test_a_loss_of_another_module_is_changed_there() -> None:
     assert "model.compile('sgd', distance)" in train.after
     assert "    return K.sum(t - p, 1)\n" in measures.after
     assert [finding.action for finding in measures.findings if finding.code == "TFM403"] == ["rewrite"]
+
+
+PASSED = """
+def compiled(model{parameter}):
+    model.compile('sgd', loss=loss)
+    return model
+
+
+compiled(parallel, {argument}).fit(x, y)
+"""
+
+
+@pytest.mark.parametrize(
+    ("parameter", "argument", "after"),
+    [
+        (", loss='mse'", "loss=dice", "loss=whole_batch(loss) if callable(loss) else loss)"),
+        (", *, loss='mse'", "loss=dice", "loss=whole_batch(loss) if callable(loss) else loss)"),
+        (", loss=dice", "loss=dice", "loss=whole_batch(loss))"),
+        (", loss=None", "loss=dice", "loss=whole_batch(loss))"),
+        (", loss", "dice", "loss=whole_batch(loss))"),
+    ],
+)
+def test_a_parameter_that_has_the_name_of_a_loss_by_default_may_still_have_it(
+    parameter: str, argument: str, after: str
+) -> None:
+    assert f"model.compile('sgd', {after}\n" in migrated(PASSED.format(parameter=parameter, argument=argument)).after

@@ -10,7 +10,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import has_stars, keywords, named_arguments
+from tfmigrate.plan.change.calls import has_stars, keywords, named_arguments, text_of
 from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.data.generators import is_out_of_sight
 from tfmigrate.plan.draft import Draft
@@ -21,6 +21,7 @@ from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.contents import all_models
 from tfmigrate.understand.lifecycle import TRAINING, Facts, Use
 from tfmigrate.understand.program import Module
+from tfmigrate.understand.reaching import default_of, is_parameter, reaching
 from tfmigrate.understand.values import FunctionValue, ModelObject, ordered
 from tfmigrate.walk import calls_in, children, walk
 from tfmigrate.written import Code
@@ -83,11 +84,23 @@ def batch_losses(
             node,
             f"{called(function)} computes over the whole batch, but each replica would see only its own part, and "
             f"{_OF_METRICS if node in metrics else _OF_LOSSES}: it is given the whole batch",
-            Replace(node, (f"{helper}(", node, ")")),
+            Replace(node, (f"{helper}(", node, ")", *_unless_named(node, draft))),
         )
         for node, function in whole.items()
     )
     yield from helper.brought_by(whole, changes, Rank.LOSS)
+
+
+def _unless_named(node: cst.BaseExpression, draft: Draft) -> Code:
+    """What keeps the name of a loss of Keras as it is: a parameter is given one where its default is one."""
+    scope = draft.scopes.holding(node) if isinstance(node, cst.Name) else None
+    if not isinstance(node, cst.Name) or scope is None:
+        return ()
+    bindings = reaching(node.value, scope, draft.scopes)
+    functions = [binding.unit for binding in bindings if is_parameter(binding)]
+    defaults = (default_of(node.value, function) for function in functions if isinstance(function, cst.FunctionDef))
+    named = any(default is not None and text_of(default) for default in defaults)
+    return (f" if callable({node.value}) else ", node) if named else ()
 
 
 def _only_predicting(modules: Mapping[Module, Facts]) -> set[ModelObject]:
