@@ -57,6 +57,10 @@ def migrated(data: str, settings: Settings | None = None) -> FileResult:
         ('x, y = np.load("x.npy", mmap_mode="r"), np.load("y.npy")', ARRAYS),
         ('x, y = HDF5Matrix("x.h5", "x"), HDF5Matrix("x.h5", "y")', ARRAYS),
         ('def load():\n    file = h5py.File("x.h5")\n    return file["x"], file["y"]\n\n\nx, y = load()', ARRAYS),
+        ('file = h5py.File("x.h5")\nx = file["x"][:]\ny = file["y"][:1000]', DATASET),
+        ('file = h5py.File("x.h5")\nx, y = file["x"][...], file["y"]', ARRAYS),
+        ('x = np.load("x.npy", mmap_mode="r")[:1000]\ny = np.load("y.npy")', ARRAYS),
+        ('x = np.memmap("x", shape=(9, 4))[:5]\ny = np.load("y.npy")', ARRAYS),
     ],
 )
 def test_the_form_suits_the_data(data: str, form: str) -> None:
