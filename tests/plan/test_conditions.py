@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kit import migrate
+from tests.kit import check_migrated, migrate
 from tfmigrate.plan.strategy.conditions import any_of
 from tfmigrate.written import Written
 
@@ -57,3 +57,34 @@ def test_a_wrap_in_both_arms_of_another_choice_is_asked_for_once() -> None:
     ).after
     assert "\n    if args.gpus > 1\n    else tf.distribute.get_strategy()\n" in after
     assert "merge" not in after
+
+
+ASKED = """\
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+from tensorflow.python.client import device_lib
+
+
+def available():
+    return [device.name for device in device_lib.list_local_devices() if device.device_type == 'GPU']
+
+
+def build(parallel=False):
+    model = Sequential([Dense(1, input_shape=(4,))])
+    if {test}:
+        model = multi_gpu_model(model, len(available()))
+    model.compile('sgd', 'mse')
+    return model
+
+
+build(True).fit(x, y)
+"""
+
+
+@pytest.mark.parametrize("test", ["parallel and len(available()) > 1", "parallel and (len(available()) > 1)"])
+def test_a_guard_that_asks_for_gpus_beside_other_things_goes_with_its_wrap(test: str) -> None:
+    after = check_migrated(ASKED.format(test=test)).after
+    assert f"if {test}:" not in after
+    assert "        model.compile('sgd', 'mse')\n    return model\n" in after
+    assert after.count("with strategy.scope():") == 1

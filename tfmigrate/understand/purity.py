@@ -23,7 +23,7 @@ _PURE_METHODS = frozenset(
 """Of strings, dicts and modules; the conversions are NumPy's."""
 
 
-def is_pure(node: cst.BaseExpression) -> bool:
+def is_pure(node: cst.CSTNode) -> bool:
     """Whether evaluating an expression twice, or not at all, changes nothing."""
     return not any(
         isinstance(part, cst.NamedExpr | cst.Await | cst.Yield)

@@ -14,9 +14,9 @@ from tfmigrate.plan.strategy.merge_names import Merge
 from tfmigrate.understand.contents import opaque_sites
 from tfmigrate.understand.lifecycle import Facts, Wrap
 from tfmigrate.understand.program import Module, dotted, only_statement, suites_of, units_of
-from tfmigrate.understand.purity import is_pure
+from tfmigrate.understand.purity import is_pure, is_pure_call
 from tfmigrate.understand.values import Site, Visible
-from tfmigrate.walk import walk
+from tfmigrate.walk import children, walk
 from tfmigrate.written import Written
 
 _NEGATED: Mapping[type[cst.BaseCompOp], str] = {
@@ -237,7 +237,17 @@ class Blocks:
 
     def _can_go(self, unit: cst.If) -> bool:
         """Whether the condition can go with what hung on it."""
-        return is_pure(unit.test) or unit in self._asking
+        return unit in self._asking or self._only_asks(unit.test)
+
+    def _only_asks(self, node: cst.CSTNode) -> bool:
+        """Whether all that is evaluated has no effect, or asks for the GPUs of the machine."""
+        if is_pure(node) or isinstance(self._facts.values.get(node), Visible):
+            return True
+        if isinstance(node, cst.NamedExpr | cst.Await | cst.Yield) or (
+            isinstance(node, cst.Call) and not is_pure_call(node)
+        ):
+            return False
+        return all(self._only_asks(child) for child in children(node))
 
     def _settle_try(self, unit: cst.Try) -> None:
         """`try: wrap except ValueError: fall back` asks whether there are GPUs; the strategy knows."""
