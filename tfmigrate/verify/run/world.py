@@ -54,7 +54,7 @@ class Limits:
     exactly: int | None = None
     """Steps after which a run is ended, even in the middle of a training call."""
     gradient: bool = True
-    """Record the gradient of the first step, for which that is made once more, with plain SGD."""
+    """Record the gradient of the first step."""
 
     @property
     def tasks(self) -> int:
