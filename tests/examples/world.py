@@ -175,8 +175,13 @@ def execute(settler, config):
             json.dump(numbers({name: value for name, value in names.items() if name not in given}), file)
     except (Exception, SystemExit) as error:
         traceback.print_exc()
-        return 1, f"{type(error).__name__}: {str(error).strip()[:600]}"
+        return 1, f"{type(error).__name__}: {shortened(str(error).strip())}"
     return 0, None
+
+
+def shortened(message):
+    """The beginning, and the last line, which says it where a traceback through a graph stands before it."""
+    return message if len(message) <= 900 else f"{message[:600]} ... {message.splitlines()[-1][:300]}"
 
 
 def what_pages_leave_out(tf, world, script):
