@@ -1,4 +1,4 @@
-"""An input that is given a tensor with values, which Keras 3 refuses, is told."""
+"""An input that is given a tensor with values, which Keras 3 refuses, is reported."""
 
 from __future__ import annotations
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from tfmigrate.understand.values import (
     Choice,
+    ClassValue,
+    Instance,
     Items,
     Made,
     Mapping,
@@ -48,6 +50,16 @@ def models_of(value: Value) -> frozenset[ModelObject]:
     if isinstance(value, ModelObject):
         return frozenset((value,))
     return value.models if isinstance(value, Made) else all_models(_parts(value))
+
+
+def classes_of(value: Value) -> Iterator[ClassValue]:
+    """The classes of the objects that a value, or a list of values, holds."""
+    for option in options(value):
+        if isinstance(option, Instance):
+            yield option.cls
+        elif isinstance(option, Items):
+            for item in option.values:
+                yield from classes_of(item)
 
 
 def all_models(values: Iterable[Value]) -> frozenset[ModelObject]:

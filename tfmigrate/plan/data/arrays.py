@@ -113,11 +113,11 @@ def _batch_of(use: Use, draft: Draft) -> int | None:
         arrays = use.method == "evaluate" and "y" in (named_arguments(use.call, EVALUATE) or {})
     named = (named_arguments(use.call, FIT if use.method == "fit" else EVALUATE) or {}) if arrays else {}
     batch_size = named.get("batch_size")
-    if not named or (batch_size is not None and not isinstance(batch_size.value, cst.Integer)):
+    if not named:
         return None
-    return (
-        batch_size.value.evaluated_value if batch_size is not None and isinstance(batch_size.value, cst.Integer) else 32
-    )
+    if batch_size is None:
+        return 32
+    return batch_size.value.evaluated_value if isinstance(batch_size.value, cst.Integer) else None
 
 
 def _of_owners(owners: Iterable[Owner], drafts: Mapping[Module, Draft]) -> Iterator[Training]:

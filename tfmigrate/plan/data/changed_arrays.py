@@ -10,9 +10,10 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import FIT, named_arguments
 from tfmigrate.plan.names.context import Context
+from tfmigrate.understand.contents import classes_of
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.objects import methods_in
-from tfmigrate.understand.values import ClassValue, Instance, Items, Made, Opaque, Value, options
+from tfmigrate.understand.values import Items, Made, Opaque, Value, options
 from tfmigrate.walk import walk
 
 _IN_PLACE = frozenset({"fill", "put", "sort", "partition", "itemset"})
@@ -51,7 +52,7 @@ def _arrays(values: frozenset[Value]) -> Iterator[Value]:
 
 def _changed(use: Use, arrays: set[Value], context: Context) -> Iterator[str]:
     """The methods of this training's callbacks that write into one of the arrays, in words."""
-    classes = {cls for _, value in use.arguments for cls in _classes(value)}
+    classes = {base for _, value in use.arguments for cls in classes_of(value) for base in cls.ancestors()}
     for facts in context.modules.values():
         for cls in facts.classes:
             if cls not in classes:
@@ -60,16 +61,6 @@ def _changed(use: Use, arrays: set[Value], context: Context) -> Iterator[str]:
                 name = method.name.value
                 if name.startswith("on_") and any(arrays & facts.options(node) for node in _written(method, facts)):
                     yield f"{cls.node.name.value}.{name}() ({facts.module.place(method)})"
-
-
-def _classes(value: Value) -> Iterator[ClassValue]:
-    """Those of the objects that an argument holds, with the classes that they descend from."""
-    for option in options(value):
-        if isinstance(option, Items):
-            for item in option.values:
-                yield from _classes(item)
-        elif isinstance(option, Instance):
-            yield from option.cls.ancestors()
 
 
 def _written(method: cst.FunctionDef, facts: Facts) -> Iterator[cst.BaseExpression]:

@@ -92,8 +92,8 @@ def _tells(call: cst.Call) -> bool:
 
 
 def _is_own_function(call: cst.Call, second: Use, read: Set[str], draft: Draft) -> bool:
-    """Whether a call is of a function of the program that sees none of the variables: they are mentioned in one scope,
-    and belong to it. One of an object may have them as attributes."""
+    """Whether a call is of a function of the program that cannot see the variables: they are local to the scope of
+    the second call. A method may have them as attributes."""
     options = draft.facts.options(call.func)
     if not options or not all(isinstance(option, FunctionValue) and option.owner is None for option in options):
         return False

@@ -125,7 +125,7 @@ def _no_penalty(reader: Reader, node: cst.Call, parts: Sequence[tuple[Module, cs
     for module, tree in parts:
         for call in calls_in(tree):
             name = call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
-            known = names.canonical(reader.program.modules[module].symbols.get(call.func, ""))
+            known = reader.program.modules[module].canonical(call.func)
             given = [
                 key for key, arg in keywords(call).items() if key.endswith("_regularizer") and not is_none(arg.value)
             ]
@@ -143,15 +143,15 @@ def _no_penalty(reader: Reader, node: cst.Call, parts: Sequence[tuple[Module, cs
 
 
 def _normalises(reader: Reader, module: Module, tree: cst.CSTNode) -> bool:
-    symbols = reader.program.modules[module].symbols
-    return any(names.canonical(symbols.get(node, "")).rpartition(".")[2] in _NORMS for node in walk(tree))
+    facts = reader.program.modules[module]
+    return any(facts.canonical(node).rpartition(".")[2] in _NORMS for node in walk(tree))
 
 
 def _minds_training(reader: Reader, module: Module, tree: cst.CSTNode) -> bool:
     """Whether a layer made in some code does something else in training, or may."""
-    symbols = reader.program.modules[module].symbols
+    facts = reader.program.modules[module]
     for node in walk(tree):
-        known = names.canonical(symbols.get(node, ""))
+        known = facts.canonical(node)
         kind = known.rpartition(".")[2]
         if known in _ASKING or (
             known.startswith("keras.layers.") and (kind in _NOISES | _NORMS or kind.startswith("Random"))

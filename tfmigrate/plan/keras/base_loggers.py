@@ -53,6 +53,6 @@ def _takes_from_it(cls: cst.ClassDef, facts: Facts) -> bool:
 
 def _is_of_base(node: cst.Attribute, facts: Facts) -> bool:
     """`super().on_epoch_end`, and any method that is taken of BaseLogger by its name."""
-    if names.canonical(facts.symbols.get(node.value, "")) == "keras.callbacks.BaseLogger":
+    if facts.canonical(node.value) == "keras.callbacks.BaseLogger":
         return True
     return isinstance(node.value, cst.Call) and dotted(node.value.func) == "super" and node.attr.value == _OWN

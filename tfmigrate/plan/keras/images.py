@@ -42,7 +42,7 @@ _STRETCHED = (
 
 
 def _loaded(call: cst.Call, context: Context) -> Iterator[CallChange]:
-    """`grayscale` goes, and what stands behind it gets its name, since its place is another one."""
+    """`grayscale` is removed, and the arguments after it get their names, since their places change."""
     places = [arg.value for arg in call.args if arg.keyword is None]
     parameters = _parameters(places, context.scopes)
     if parameters is None or len(places) > len(parameters):

@@ -10,7 +10,6 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import keywords
 from tfmigrate.plan.names.context import Context
-from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.values import Opaque, Value
 
@@ -26,7 +25,7 @@ _MESSAGE = (
 def check(context: Context) -> Iterator[CallChange]:
     facts = context.facts
     for call in facts.module.calls:
-        parameter = _TAKES.get(names.canonical(facts.symbols.get(call.func, "")))
+        parameter = _TAKES.get(facts.canonical(call.func))
         given = keywords(call).get(parameter) if parameter is not None else None
         values = facts.options(given.value) if given is not None else frozenset()
         if given is not None and values and all(_has_values(value, facts) for value in values):
@@ -40,4 +39,4 @@ def _has_values(value: Value, facts: Facts) -> bool:
         return False
     if isinstance(maker.func, cst.Attribute) and maker.func.attr.value == "get_next":
         return True
-    return names.canonical(facts.symbols.get(maker.func, "")).startswith(_VALUES)
+    return facts.canonical(maker.func).startswith(_VALUES)

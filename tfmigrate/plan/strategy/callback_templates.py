@@ -16,9 +16,10 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.strategy.unwrap import place_in_layers
 from tfmigrate.understand import names
+from tfmigrate.understand.contents import classes_of
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use
 from tfmigrate.understand.program import Module, dotted
-from tfmigrate.understand.values import ClassValue, FunctionValue, Instance, Items, Parallel, Value, options
+from tfmigrate.understand.values import ClassValue, FunctionValue, Parallel, Value, options
 from tfmigrate.walk import walk
 
 _OF_MODELS_ALONE = frozenset(
@@ -138,16 +139,6 @@ def _trained_with(cls: ClassValue, uses: Iterable[Use]) -> set[Value]:
         if any(cls.node in {base.node for base in held.ancestors()} for held in classes_of(value))
         for option in options(use.receiver)
     }
-
-
-def classes_of(value: Value) -> Iterator[ClassValue]:
-    """The classes of the objects that a value, or a list of values, holds."""
-    for option in options(value):
-        if isinstance(option, Instance):
-            yield option.cls
-        elif isinstance(option, Items):
-            for item in option.values:
-                yield from classes_of(item)
 
 
 def _say(part: _Part, draft: Draft) -> None:

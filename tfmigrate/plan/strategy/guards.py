@@ -59,7 +59,7 @@ def _code(node: cst.BaseExpression) -> str:
 def is_instead_of(wrap: Wrap, site: Site) -> bool:
     """Whether a place is reached under the other arm of an `if` round the wrap, where the strategy has one device.
 
-    An `if` whose arm returns has no other arm: what stands behind it runs instead.
+    An `if` whose arm returns has no other arm: the code after it runs instead.
     """
     sites = list(site.chain())
     for other in wrap.site.chain():

@@ -13,10 +13,10 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.strategy.callback_templates import classes_of
 from tfmigrate.plan.strategy.model_group import Group, Refusal, concerns
 from tfmigrate.plan.strategy.placement import Placement
 from tfmigrate.plan.strategy.strategy import replicas
+from tfmigrate.understand.contents import classes_of
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
 from tfmigrate.understand.objects import receiver_of
 from tfmigrate.understand.program import Module

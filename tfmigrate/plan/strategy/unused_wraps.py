@@ -13,14 +13,15 @@ from tfmigrate.understand.contents import models_of
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module, only_statement
 from tfmigrate.understand.purity import is_pure
+from tfmigrate.understand.scopes import Occurrence
 
 
 def unused_wraps(
     followed: Sequence[Wrap], facts: ProgramFacts, drafts: Mapping[Module, Draft]
 ) -> dict[cst.Call, cst.BaseSmallStatement]:
-    """The calls whose parallel model nothing reads, each with its statement, where none of the program's is read.
+    """The calls whose parallel model nothing reads, each with its statement; empty unless that is so of all wraps.
 
-    Where another one is, the models may share a strategy with it, and stay as they are.
+    A model whose wrap is used may share a strategy with the others, which then stay as they are.
     """
     statements = {wrap.call: _idle_statement(wrap, facts, drafts) for wrap in facts.wraps}
     if any(statement is None for statement in statements.values()):
@@ -77,19 +78,15 @@ def _is_only_shown(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Module, Draf
     """Whether all that is done with a parallel model is to print its summary."""
     if _idle_statement(wrap, facts, drafts) is not None:
         return True
-    module, statement = wrap.site.frame.module, only_statement(wrap.site.unit)
-    if not isinstance(statement, cst.Assign) or statement.value is not wrap.call or len(statement.targets) != 1:
-        return False
-    target = statement.targets[0].target
-    if not isinstance(target, cst.Name) or (module, target.value) in facts.exported or module.numbering.cells:
+    module, name = wrap.site.frame.module, _kept_as(wrap, facts)
+    if name is None:
         return False
     shown = {
         call.func.value
         for call in module.calls
         if isinstance(call.func, cst.Attribute) and call.func.attr.value == "summary"
     }
-    draft = drafts[module]
-    mentions = draft.scopes.of_variable(target.value, draft.scope_round(wrap.site.unit))
+    mentions = _mentions(name, wrap, drafts)
     return all(mention.unit is wrap.site.unit if mention.binds else mention.node in shown for mention in mentions)
 
 
@@ -103,16 +100,29 @@ def _training(wrap: Wrap, facts: ProgramFacts) -> Use | None:
 def _idle_statement(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> cst.Assign | cst.Expr | None:
     """The statement of a wrap that keeps its parallel model in a name that nothing reads, or nowhere."""
     module, statement = wrap.site.frame.module, only_statement(wrap.site.unit)
-    draft = drafts[module]
     if module.numbering.cells or not all(is_pure(argument.value) for argument in wrap.call.args):
         return None
     if isinstance(statement, cst.Expr) and statement.value is wrap.call:
         return statement
+    name = _kept_as(wrap, facts)
+    if name is None or any(word in module.text for word in ("__all__", "locals()", "globals()")):
+        return None
+    bound = all(mention.binds and mention.unit is wrap.site.unit for mention in _mentions(name, wrap, drafts))
+    return statement if bound and isinstance(statement, cst.Assign) else None
+
+
+def _kept_as(wrap: Wrap, facts: ProgramFacts) -> cst.Name | None:
+    """The name, of this file alone, that a statement gives to a parallel model and nothing else."""
+    module, statement = wrap.site.frame.module, only_statement(wrap.site.unit)
     if not isinstance(statement, cst.Assign) or statement.value is not wrap.call or len(statement.targets) != 1:
         return None
     target = statement.targets[0].target
-    if not isinstance(target, cst.Name) or (module, target.value) in facts.exported or "__all__" in module.text:
+    if not isinstance(target, cst.Name) or (module, target.value) in facts.exported or module.numbering.cells:
         return None
-    mentions = draft.scopes.of_variable(target.value, draft.scope_round(wrap.site.unit))
-    bound = all(mention.binds and mention.unit is wrap.site.unit for mention in mentions)
-    return statement if bound and "locals()" not in module.text and "globals()" not in module.text else None
+    return target
+
+
+def _mentions(name: cst.Name, wrap: Wrap, drafts: Mapping[Module, Draft]) -> Sequence[Occurrence]:
+    """Where the variable that a wrap binds is mentioned."""
+    draft = drafts[wrap.site.frame.module]
+    return draft.scopes.of_variable(name.value, draft.scope_round(wrap.site.unit))

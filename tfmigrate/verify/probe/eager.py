@@ -139,8 +139,6 @@ class EagerKeras(object):
     def hear_tapes(self):
         """The gradients that a step's tape gives for the weights of its model are kept, as they are given."""
         tape, adapter = self.tf.GradientTape, self
-        if hasattr(tape.gradient, "_tfmigrate"):
-            return
         original = tape.gradient
 
         @functools.wraps(original)
@@ -151,7 +149,6 @@ class EagerKeras(object):
                 adapter.tracing.gradients = list(zip(sources, answer))
             return answer
 
-        gradient._tfmigrate = True
         tape.gradient = self.tf.autograph.experimental.do_not_convert(gradient)
 
     def tap(self, model, step_name):
