@@ -37,7 +37,8 @@ Made by `python benchmarks/gpu.py` on {day}; driver {driver}; {devices}.
 ## Verified
 
 The largest relative difference of the losses between the old script and the new one, samples a second inside training
-calls (none on logical devices, which share one card or processor), and the most memory of the process on the host.
+calls (none on logical devices, which share one card or processor), and the most memory that the tensors took on GPUs,
+or, without one, the process on the host.
 
 | program | replicas | run | verdict | difference | tolerance | samples/s | memory, MiB | devices |
 |---|---|---|---|---|---|---|---|---|
@@ -86,7 +87,8 @@ def rows(folder: Path) -> Iterator[str]:
             tolerance = f"{report['loss']['tolerance']:.1e}" if pair else ""
             logical = any(one.startswith("logical") for one in run["devices"])
             speed = "" if logical or not run["samples_per_second"] else f"{run['samples_per_second']:,.0f}"
-            memory = f"{run['peak_memory_bytes'] / 2**20:,.0f}" if run["peak_memory_bytes"] else ""
+            used = run["peak_gpu_memory_bytes"] or run["peak_memory_bytes"]
+            memory = f"{used / 2**20:,.0f}" if used else ""
             where = ", ".join(sorted({one.partition(":")[0] for one in run["devices"]}))
             verdict = program["verdict"] if pair else ""
             yield (

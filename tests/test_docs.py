@@ -136,6 +136,7 @@ def test_commands_options_and_codes_exist(page: str) -> None:
     others |= {"--add-noqa"}  # of ruff
     others |= {"--user", "--scope"}  # of systemd-run
     others |= {"--host", "--no-python", "--nproc-per-node"}  # of mpirun and torchrun
+    others |= {"--xla"}  # of XLA_FLAGS
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", TEXTS[page])) <= known | others
     codes = set(re.findall(r"\bTFM\d{3}\b", TEXTS[page])) - {"TFM290", "TFM291"}  # CONTRIBUTING adds them
     assert codes <= set(rules.by_code())

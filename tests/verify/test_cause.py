@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from tfmigrate.verify.judge.causes.evidence import Divergence, watched_in_vain
 from tfmigrate.verify.judge.compare import compare
 from tfmigrate.verify.judge.optimizers import pair_compiles
 from tfmigrate.verify.judge.weights import GradientRatio
+from tfmigrate.verify.probe.session import both_ends_of
 from tfmigrate.verify.run.trace import Cut, Trace
 
 from .simulated import Training, migrated, train, train_each
@@ -566,6 +568,17 @@ def test_what_a_graph_died_of_comes_before_where(tmp_path: Path) -> None:
     )
     assert crash.shorten(one) == "InvalidArgumentError: Incompatible shapes: [10,8] vs. [10]"
     assert crash.shorten("ValueError: Graph execution error:") == "ValueError: Graph execution error:"
+    frames = "".join(f'  File "/site-packages/keras/src/part.py", line {i}, in call\n\n' for i in range(99))
+    long = both_ends_of(one.split(": ", 1)[1].replace('  File "a.py", line 2, in f\n', frames))
+    assert crash.shorten(f"InvalidArgumentError: {long}") == crash.shorten(one)
+
+
+def test_of_a_long_error_both_ends_are_kept() -> None:
+    assert both_ends_of("short\n") == "short\n"
+    assert both_ends_of("a" * 1500 + "b" * 1500) == "a" * 1000 + "\n...\n" + "b" * 1000
+    lines = both_ends_of("".join(f"line {i} of many\n" for i in range(999))).splitlines()
+    assert (lines[0], lines[-1]) == ("line 0 of many", "line 998 of many")
+    assert {re.sub(r"\d+", "0", line) for line in lines} == {"line 0 of many", "..."}, "lines are whole"
 
 
 FRAMES = {

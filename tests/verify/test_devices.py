@@ -6,6 +6,7 @@ import pytest
 
 from tfmigrate.verify.probe import calls
 from tfmigrate.verify.probe import devices as shown
+from tfmigrate.verify.run import devices
 from tfmigrate.verify.run.devices import gpus
 
 
@@ -27,6 +28,29 @@ def test_none_where_the_tool_fails_or_is_missing(tmp_path: Path, monkeypatch: py
     assert gpus() == ()
     monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
     assert gpus() == ()
+
+
+@pytest.mark.parametrize(
+    ("allowed", "visible"), [(None, 2), ("0", 1), ("1,0", 2), ("0,1,2,3", 2), ("-1", 0), ("", 0), ("GPU-8932f937", 1)]
+)
+def test_how_many_a_run_may_use(
+    allowed: str | None, visible: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool(tmp_path, monkeypatch, "echo 'NVIDIA A100, 40960 MiB'\necho 'NVIDIA T4, 15360 MiB'")
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if allowed is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", allowed)
+    assert devices.visible() == visible
+
+
+def test_the_free_memory_of_the_first_that_a_run_may_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tool(tmp_path, monkeypatch, 'case "$*" in *--id=3*) echo 2;; *--id=0*) echo 40960;; *) exit 9;; esac')
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    assert devices.free_memory() == 40960 << 20
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,1")
+    assert devices.free_memory() == 2 << 20
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "-1")
+    assert devices.free_memory() == 0
 
 
 def test_what_stands_in_for_a_gpu_can_be_set_up_until_devices_are_in_use() -> None:

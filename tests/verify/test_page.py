@@ -94,6 +94,17 @@ def test_the_page_needs_no_other_file_and_is_well_formed(tmp_path: Path) -> None
     assert "2 of 2" in text
 
 
+def test_memory_of_gpus_is_shown_where_there_are_some(tmp_path: Path) -> None:
+    report = build(tmp_path, Training(), migrated(Training()))
+    assert "GPU memory" not in page.write(report, tmp_path / "without").read_text(encoding="utf-8")
+    genuine, new = report.runs
+    on_gpus = replace(report, runs=(genuine, replace(new, peak_gpu_memory_bytes=345 << 20)))
+    text = page.write(on_gpus, tmp_path / "with").read_text(encoding="utf-8")
+    assert text.count("GPU memory</th>") == 1
+    cells = re.findall(r'data-label="peak GPU memory">([^<]*)<', text)
+    assert (len(cells), cells[1]) == (2, "345 MiB")
+
+
 def test_report_json_has_the_keys_of_the_design(tmp_path: Path) -> None:
     old = Training(samples=256 - 64 + 29)
     report = build(tmp_path, old, migrated(old))
@@ -102,7 +113,7 @@ def test_report_json_has_the_keys_of_the_design(tmp_path: Path) -> None:
     assert data["reason"] == "because"
     assert set(data["runs"][0]) >= {
         "role", "runtime", "tensorflow", "keras", "devices", "replicas", "global_batch_size", "steps",
-        "samples_per_second", "peak_memory_bytes",
+        "samples_per_second", "peak_memory_bytes", "peak_gpu_memory_bytes",
     }  # fmt: skip
     assert data["runs"][0]["replicas"] == 2
     assert data["runs"][0]["global_batch_size"] == 64

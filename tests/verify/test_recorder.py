@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from pathlib import Path
@@ -10,7 +11,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tfmigrate.verify.probe.recorder import Recorder
+from tfmigrate.verify.probe.devices import Machine
+from tfmigrate.verify.probe.recorder import Recorder, peak_gpu_memory
 
 
 @pytest.fixture
@@ -70,3 +72,14 @@ def test_arrays_that_an_ended_run_never_wrote_are_not_there(theirs: Recorder, ou
 
 def test_without_another_run_there_is_nothing_to_wait_for(theirs: Recorder) -> None:
     assert theirs.starts.theirs("model-0-initial.npz") is None
+
+
+def test_what_the_tensors_took_on_all_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    peaks = {"GPU:0": {"current": 1, "peak": 300}, "GPU:1": {"current": 2, "peak": 40}}
+    experimental = SimpleNamespace(get_memory_info=peaks.__getitem__)
+    tensorflow = SimpleNamespace(config=SimpleNamespace(experimental=experimental))
+    monkeypatch.setitem(sys.modules, "tensorflow", tensorflow)
+    assert peak_gpu_memory(Machine("logical GPU", ("/gpu:0", "/gpu:1"), 2)) == 340
+    assert peak_gpu_memory(Machine("physical GPU", ("/gpu:1",), 1)) == 40
+    assert peak_gpu_memory(Machine("logical CPU", ("/cpu:0", "/cpu:1"), 2)) is None
+    assert peak_gpu_memory(None) is None, "the run died before it had devices"

@@ -64,6 +64,8 @@ assert keras.initializers.normal is tf.keras.initializers.RandomNormal
 keras.utils.print_summary(template, line_length=60)
 assert K.control_flow_ops.cond is tf.cond
 assert tf.to_float(1).dtype == tf.float32 == tf.log(1.0).dtype
+tf.config.list_physical_devices = lambda kind=None: ["GPU"]
+assert not getattr(SGD(), "jit_compile", False), "XLA cannot update weights on the CPU from a GPU"
 """
 
 ATTRIBUTES = """

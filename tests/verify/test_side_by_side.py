@@ -79,12 +79,37 @@ def test_an_interruption_between_two_starts_ends_the_first(
     assert not alive(int(pids.read_text()))
 
 
-@pytest.mark.parametrize(("available", "gpus", "at_once"), [(100, 0, 1), (250, 0, 2), (10_000, 0, 4), (10_000, 2, 1)])
+GIB = 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("available", "gpus", "free", "tensors", "at_once"),
+    [
+        (100, 0, 0, None, 1),
+        (250, 0, 0, None, 2),
+        (10_000, 0, 0, None, 4),
+        (10_000, 2, 99 * GIB, GIB, 1),  # a card for each replica, whose speed is read
+        (10_000, 1, 99 * GIB, GIB, 4),
+        (250, 1, 99 * GIB, GIB, 2),
+        (10_000, 1, 7 * GIB, GIB, 2),  # twice what it took, with 0.5 GiB for CUDA
+        (10_000, 1, GIB, GIB, 1),
+        (10_000, 1, 99 * GIB, None, 1),  # a genuine run, on the CPU
+    ],
+)
 def test_no_more_runs_at_once_than_memory_and_gpus_hold(
-    program: Path, fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, available: int, gpus: int, at_once: int
+    program: Path,
+    fake: Fake,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    available: int,
+    gpus: int,
+    free: int,
+    tensors: int | None,
+    at_once: int,
 ) -> None:
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.setattr(side_by_side.devices, "gpus", lambda: ("a card",) * gpus)
+    monkeypatch.setattr(side_by_side.devices, "free_memory", lambda: free)
     memory = type("Memory", (), {"available": available, "total": 1 << 34})
     monkeypatch.setattr(side_by_side.psutil, "virtual_memory", lambda: memory)
     pools: list[int] = []
@@ -95,8 +120,9 @@ def test_no_more_runs_at_once_than_memory_and_gpus_hold(
             super().__init__(max_workers)
 
     monkeypatch.setattr(side_by_side, "ThreadPoolExecutor", Counted)
-    initial = Trace(tmp_path, end=End(True, None, 1.0, 1.0, 1.0, peak_memory_bytes=100))
-    world = World("new", "migrated", fake("exit 0\n"), program, "train.py")
+    end = End(True, None, 1.0, 1.0, 1.0, peak_memory_bytes=100, peak_gpu_memory_bytes=tensors)
+    initial = Trace(tmp_path, end=end)
+    world = World("new", "migrated", fake("exit 0\n"), program, "train.py", replicas=2)
     side_by_side.run_all([(world, initial)] * 4, Limits(seconds=60), [tmp_path / str(i) for i in range(4)], jobs=4)
     assert pools == [at_once]
 

@@ -599,6 +599,50 @@ def test_who_asks_for_steps_gets_them(lab: Laboratory, asked: dict[str, Any]) ->
     assert {limits.patience for _, limits, _ in lab.seen} == {None}
 
 
+UNDETERMINED = (
+    "UnimplementedError: Graph execution error:\n\nDetected at node grad/ResizeNearestNeighborGrad defined at (most "
+    'recent call last):\n  File "a.py", line 2, in f\n\nA deterministic GPU implementation of '
+    "ResizeNearestNeighborGrad is not currently available.\n\t [[{{node grad/ResizeNearestNeighborGrad}}]]"
+    " (train.py:57)"
+)
+
+
+@pytest.mark.parametrize(
+    ("which", "options"),
+    [
+        ("migrated on Keras 2", {}),
+        ("migrated on Keras 2", {"depth": "smoke"}),
+        ("restored", {}),  # a smoke test does not run it
+        ("genuine", {}),
+        ("genuine", {"depth": "smoke"}),
+    ],
+)
+def test_where_an_operation_has_no_deterministic_form_all_is_run_without(
+    lab: Laboratory, which: str, options: dict[str, str]
+) -> None:
+    """The probe asks for determinism, so the new script is not to blame."""
+
+    def behave(world: World, limits: Limits) -> Training | str:
+        return UNDETERMINED if world.deterministic and world.role.startswith(which) else usual(world, limits)
+
+    lab.behaviour = behave
+    report = lab.verify(**options)
+    assert report.verdict == ("SMOKE PASSED" if options else "EQUIVALENT"), report.reason
+    (note,) = (note for note in report.notes if "without determinism" in note)
+    assert "A deterministic GPU implementation of ResizeNearestNeighborGrad is not currently available" in note
+    again = [world for world, _, _ in lab.seen if not world.deterministic]
+    assert {"genuine", "migrated on Keras 3"} <= {world.role for world in again}, "one run is held against another"
+    assert not any(world.deterministic for world, _, _ in lab.seen[-len(again) :])
+
+
+def test_what_crashes_without_determinism_too_does_not_run(lab: Laboratory) -> None:
+    lab.behaviour = broken(migrated=UNDETERMINED)
+    report = lab.verify()
+    assert report.verdict == "DOES NOT RUN"
+    assert "A deterministic GPU implementation" in report.reason
+    assert sum(world.role == "genuine" for world, _, _ in lab.seen) == 2, "once more, and no more"
+
+
 class Growing(Laboratory):
     """Rounding grows from the second step on, in each run to something else, where it is float32's."""
 

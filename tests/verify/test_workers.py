@@ -50,7 +50,8 @@ def run(program: Path, tmp_path: Path) -> Callable[[str], Run]:
     return start
 
 
-def test_each_worker_is_told_which_it_is(run: Callable[[str], Run]) -> None:
+def test_each_worker_is_told_which_it_is(run: Callable[[str], Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tfmigrate.verify.run.devices.visible", lambda: 2)
     done = run('echo "$TF_CONFIG"; echo "$CUDA_VISIBLE_DEVICES"; echo x > file$$\n')
     told = [worker.stdout_path.read_text().splitlines() for worker in done.workers]
     clusters = [json.loads(lines[0]) for lines in told]
@@ -61,6 +62,13 @@ def test_each_worker_is_told_which_it_is(run: Callable[[str], Run]) -> None:
     assert all(address.startswith("127.0.0.1:") for address in addresses)
     assert [lines[1] for lines in told] == ["0", "1"], "each has its share of the cards"
     assert all(len(worker.written) == 1 for worker in done.workers), "each has a copy of the program of its own"
+
+
+def test_with_too_few_cards_no_worker_has_one(run: Callable[[str], Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers on a GPU and workers on the CPU could not reduce their gradients together."""
+    monkeypatch.setattr("tfmigrate.verify.run.devices.visible", lambda: 1)
+    done = run('echo "$CUDA_VISIBLE_DEVICES"\n')
+    assert [worker.stdout_path.read_text().splitlines() for worker in done.workers] == [["-1"], ["-1"]]
 
 
 def test_when_one_worker_dies_the_others_do_not_wait(run: Callable[[str], Run]) -> None:

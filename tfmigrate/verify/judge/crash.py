@@ -10,6 +10,7 @@ from tfmigrate.verify.judge.cause import find
 from tfmigrate.verify.judge.causes.evidence import Divergence, Kind
 from tfmigrate.verify.judge.compare import Comparison
 from tfmigrate.verify.run.trace import Trace
+from tfmigrate.verify.run.world import Run
 
 
 def of_crash(old: Trace, new: Trace, comparison: Comparison, error: str) -> Divergence:
@@ -45,6 +46,20 @@ def same_error(old: Trace, new: Trace) -> bool:
 def has_other_weights(trace: Trace) -> bool:
     """Whether the run ended because the reference's initial weights do not fit its models: `starts.WeightsDiffer`."""
     return trace.end is not None and (trace.end.error or "").startswith("WeightsDiffer:")
+
+
+def lacks_determinism(run: Run) -> bool:
+    """Whether the run ended because an operation has no deterministic form on GPUs, which the probe asks for."""
+    error = run.trace.end.error if run.trace.end is not None else None
+    return run.outcome == "crashed" and _LACKS_DETERMINISM.search(error or "") is not None
+
+
+_LACKS_DETERMINISM = re.compile(
+    r"deterministic GPU implementation of [^\n]+ (?:is )?not |Determinism is not yet supported"
+    r"|is not deterministic|do(?:es)? not (?:yet )?have a deterministic",
+    re.IGNORECASE,
+)
+"""As TensorFlow 2.21 says it (the texts in its library)."""
 
 
 def _uneven_first(error: str) -> str:
@@ -141,7 +156,7 @@ def _of_graph(error: str) -> str:
         if line.startswith(("Traceback", "(1)")) and lines:
             break
         if line and not re.match(
-            r"Detected at |<stack traces|File \"|\[\[|\d+ root error|\d+ (successful|derived)", line
+            r"Detected at |<stack traces|File \"|\.\.\.$|\[\[|\d+ root error|\d+ (successful|derived)", line
         ):
             lines.append(re.sub(r"^\(0\) [A-Z_]+: *", "", line))
     return f"{head}{' '.join(lines)}{place[0] if place else ''}" if lines else error

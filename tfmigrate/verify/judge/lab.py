@@ -88,6 +88,12 @@ class Lab:
         self.runs.update({run.world.role: run for run in (first, *(rest if first.ok else ()))})
         return first
 
+    def begin_anew(self, plan: Plan, why: str) -> None:
+        """Forgets all that was run and judged; `why` is for the report."""
+        self.plan, self.remarks = plan, [*plan.notes, why]
+        self.runs, self.over, self.wanted = {}, {}, []
+        self.aside, self.died, self.judged, self.only_float32 = "", "", None, False
+
     def set_genuine_aside(self, why: str) -> None:
         """Forgets the runs that began with the genuine run's weights: the next reference is a restored one."""
         self.aside = why

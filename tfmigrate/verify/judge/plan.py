@@ -117,6 +117,8 @@ class Plan:
     notes: tuple[str, ...]
     doubles: bool = False
     """All runs compute in float64."""
+    deterministic: bool = True
+    """See World."""
     patience: float | None = None
     """See Limits, and `exactly` too, which takes its place once the number of steps is settled."""
     exactly: int | None = None
@@ -221,6 +223,7 @@ class Plan:
             standalone=self.flavour == "keras",
             defaults_of=self.defaults_of,
             doubles=self.doubles,
+            deterministic=self.deterministic,
             environment=o.environment,
         )
 
@@ -309,10 +312,10 @@ def _replicas(options: VerifyOptions, tree: ast.Module) -> int:
     replicas = options.replicas or replicas_written(tree) or (options.workers if several else DEFAULT_REPLICAS)
     if replicas % options.workers:
         raise UserError(f"--workers {options.workers}: {replicas} replicas cannot be shared out among them")
-    if several and replicas != options.workers and not devices.gpus():
+    if several and replicas != options.workers and devices.visible() < replicas:
         raise UserError(
-            f"--workers {options.workers}: a worker without GPUs has one replica, and {options.old} trains on "
-            f"{replicas}; use --workers {replicas}"
+            f"--workers {options.workers}: with fewer GPUs than replicas each worker has one replica, on the CPU, and "
+            f"{options.old} trains on {replicas}; use --workers {replicas}"
         )
     return replicas
 

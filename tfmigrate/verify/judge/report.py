@@ -64,6 +64,8 @@ class RunSummary:
     predict but the first."""
     peak_memory_bytes: int | None
     """Resident memory of the process."""
+    peak_gpu_memory_bytes: int | None
+    """Of what the tensors took on all GPUs together; None without GPUs."""
     seconds: float
     """Wall time of the whole process."""
     outcome: str
@@ -370,6 +372,7 @@ def summarize(role: str, runtime: str, trace: Trace, seconds: float, outcome: st
         len(trace.steps),
         end.samples_per_second if end else None,
         end.peak_memory_bytes if end else None,
+        end.peak_gpu_memory_bytes if end else None,
         seconds,
         outcome,
         sum(call.samples or 0 for call in trace.predictions),

@@ -107,9 +107,9 @@ class _Bench:
 
     @property
     def jobs(self) -> int:
-        """Nobody reads their speed, so they share the cores; a GPU is not shared."""
+        """Nobody reads their speed, so they share the cores, and a card; not a GPU for each replica."""
         start = self.lab.runs[self.right.role].trace.start
-        return (os.cpu_count() or 1) if start is not None and "CPU" in start.device_kind else 1
+        return (os.cpu_count() or 1) if start is not None and start.device_kind != "physical GPU" else 1
 
     def judge(self, mutants: Sequence[Mutant], enough: int) -> tuple[list[ControlResult], list[LeftOut]]:
         """(those that could be judged, the others and why). Raises OutOfTime where the time limit comes before `enough`

@@ -136,9 +136,9 @@ def _seeded(world: World, seed: int) -> World:
 
 
 def _under(lab: Lab, world: World, seeds: range) -> list[Run]:
-    # Nobody reads their speed, so they share the cores; a GPU is not shared.
+    # Nobody reads their speed, so they share the cores, and a card; not a GPU for each replica.
     start = next(iter(lab.runs.values())).trace.start
-    jobs = os.cpu_count() if start is not None and "CPU" in start.device_kind else 1
+    jobs = os.cpu_count() if start is not None and start.device_kind != "physical GPU" else 1
     return lab.run(*(_seeded(world, seed) for seed in seeds), jobs=jobs)
 
 

@@ -29,7 +29,6 @@ def install(tf, found, seed, recorder):
     seed_all(tf, seed)
     for module in (random, np.random):
         module.seed = unless_at_item(module.seed)
-    settle_arithmetic(tf, recorder)
     settle_variables(tf, found)
     settle_losses(found)
     silence_noise(tf, found)
@@ -130,14 +129,21 @@ def reseeded(seed):
         np.random.set_state(states[1])
 
 
-def settle_arithmetic(tf, recorder):
-    """TF32 keeps ten bits of a product; kernels that add in any order differ from run to run."""
+def settle_arithmetic(tf, found, recorder, deterministic):
+    """TF32 keeps ten bits of a product; kernels that add in any order differ from run to run. Where an operation has no
+    other kernel on GPUs (`deterministic` is false then), cuDNN's at least are settled, and nothing is compiled by XLA,
+    as nothing is where all are deterministic (Keras 3.15.1, model_supports_jit)."""
     experimental = flavours.at_path(tf, "config.experimental")
     tf32 = getattr(experimental, "enable_tensor_float_32_execution", None)
     if tf32 is not None:
         tf32(False)
     determinism = getattr(experimental, "enable_op_determinism", None)
-    if determinism is not None:
+    if not deterministic:
+        os.environ["TF_CUDNN_DETERMINISTIC"] = "1"
+        for flavour in found:
+            if flavour.is_keras3:
+                importlib.import_module("keras.src.trainers.trainer").model_supports_jit = lambda model: False
+    elif determinism is not None:
         determinism()
     else:
         os.environ["TF_DETERMINISTIC_OPS"] = "1"

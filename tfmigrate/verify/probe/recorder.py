@@ -128,6 +128,7 @@ class Recorder(object):
             train_seconds=self.train_seconds,
             samples_per_second=samples / seconds if seconds > 0 else None,
             peak_memory_bytes=peak_memory(),
+            peak_gpu_memory_bytes=peak_gpu_memory(self.machine),
             packages=versions(self.config.get("imports", [])),
         )
         self.lines.close()
@@ -426,6 +427,14 @@ def peak_memory():
     391 MiB where a new interpreter has 691 (TensorFlow 2.21, a small model)."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
+
+
+def peak_gpu_memory(machine):
+    """Bytes that TensorFlow's tensors took on all GPUs together, at the highest of each; None without GPUs."""
+    if machine is None or not machine.kind.endswith("GPU"):
+        return None
+    told = sys.modules["tensorflow"].config.experimental.get_memory_info
+    return sum(told(name.strip("/").upper())["peak"] for name in machine.devices)
 
 
 def versions(names):

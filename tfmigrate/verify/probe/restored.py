@@ -20,7 +20,13 @@ from .genuine import REPLICAS
 from .restored_attributes import restore_attributes
 from .restored_callbacks import new_name, restore_callbacks
 from .restored_names import HOMES, restore_modules, restore_names
-from .restored_optimizers import bring_old_optimizers, restore_optimizers, restore_rates, restore_shared_optimizers
+from .restored_optimizers import (
+    bring_old_optimizers,
+    restore_optimizers,
+    restore_rates,
+    restore_shared_optimizers,
+    restore_uncompiled_updates,
+)
 from .restored_penalties import mark_wrapped, restore_penalties
 from .restored_toggles import restore_toggles
 
@@ -41,6 +47,7 @@ def install(tf, found, machine, config, evenly=False):
     if old:
         bring_old_optimizers(flavour)
     restore_optimizers(flavour, defaults, config.get("places") or {}, old, standalone)
+    restore_uncompiled_updates(flavour)
     restore_rates(flavour)
     restore_layer_defaults(flavour, defaults)
     restore_hard_sigmoid(tf, flavour)

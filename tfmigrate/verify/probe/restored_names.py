@@ -119,7 +119,8 @@ def restore_modules(flavour, moved):
     for name in ("layers", "models", "callbacks"):  # brought these by `from keras.layers import *`
         module = importlib.import_module("keras." + name)
         module.K, module.np = importlib.import_module("keras.backend"), np
-    importlib.import_module("keras.utils").np_utils = importlib.import_module("keras.utils.np_utils")
+    if "utils.np_utils" in moved:
+        importlib.import_module("keras.utils").np_utils = importlib.import_module("keras.utils.np_utils")
     for name in OPTIMIZERS:
         for namespace in flavour.namespaces:
             if not hasattr(namespace.optimizers, name.lower()):

@@ -1,6 +1,7 @@
 """Optimizers with the arguments, defaults and arithmetic that old Keras gave them."""
 
 import functools
+import importlib
 import inspect
 
 import numpy as np
@@ -30,6 +31,13 @@ def restore_optimizers(flavour, defaults, places, old, standalone):
         )
         if not old and (cls.__name__ == "RMSprop" or cls.__name__ == "Adagrad" and standalone):
             with_epsilon_beside_root(cls)
+
+
+def restore_uncompiled_updates(flavour):
+    """On a machine with GPUs the optimizers of Keras 2 (tf_keras 2.21) have XLA compile their updates, which then fail
+    for weights on the CPU, where most old scripts build their template."""
+    if not flavour.is_keras3:
+        importlib.import_module("tf_keras.src.utils.tf_utils").can_jit_compile = lambda warn=False: False
 
 
 OPTIMIZERS = ("SGD", "RMSprop", "Adagrad", "Adadelta", "Adam", "Adamax", "Nadam", "Ftrl")

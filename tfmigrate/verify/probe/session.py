@@ -100,6 +100,7 @@ def prepare(config, recorder):
         made_up.install(flavour, recorder)
     if recorder.aligned:
         aligned.install(tf, kerases, config["seed"], recorder)
+        aligned.settle_arithmetic(tf, kerases, recorder, config["deterministic"])
         iterators.install(config)
     else:
         seeded.install(tf, kerases, config["seed"])
@@ -131,12 +132,12 @@ def execute(config):
         code = leaving.code if isinstance(leaving.code, int) else CRASHED
         if not isinstance(leaving.code, int):
             sys.stderr.write("%s\n" % leaving.code)
-        return code, "SystemExit: %s%s" % (first_of(str(leaving.code)), place(leaving, program, script))
+        return code, "SystemExit: %s%s" % (both_ends_of(str(leaving.code)), place(leaving, program, script))
     except BaseException as error:
         show(error, script)
         where, error = place(error, program, script), behind(error)
         said = str(error).strip().replace(os.path.realpath(program) + os.sep, "")
-        return CRASHED, "%s: %s%s" % (type(error).__name__, first_of(said), where)
+        return CRASHED, "%s: %s%s" % (type(error).__name__, both_ends_of(said), where)
     return 0, None
 
 
@@ -156,9 +157,14 @@ def give_to_keras(stubs):
                 setattr(module, name, importlib.import_module(name))
 
 
-def first_of(text):
-    """What a script died of, as far as anyone would read."""
-    return text if len(text) <= LONGEST_ERROR else text[:LONGEST_ERROR] + " ..."
+def both_ends_of(text):
+    """What a script died of, as far as anyone would read: whole lines at its start, which say where, and at its end,
+    where a graph says what."""
+    if len(text) <= LONGEST_ERROR:
+        return text
+    half = LONGEST_ERROR // 2
+    start, end = text[:half], text[-half:]
+    return "%s\n...\n%s" % (start[: start.rfind("\n")] if "\n" in start else start, end[end.find("\n") + 1 :])
 
 
 def show(error, script):

@@ -267,6 +267,7 @@ def _config(
         "whole_batches": world.whole_batches,
         "nudged": world.nudged,
         "doubles": world.doubles,
+        "deterministic": world.deterministic,
         "standalone": world.standalone,
     }
 

@@ -15,13 +15,14 @@ from typing import Any
 
 from tfmigrate.files.regular import what_is
 from tfmigrate.files.scan import is_installed
+from tfmigrate.verify.run import devices
 from tfmigrate.verify.run.runtimes import KERAS_2
 from tfmigrate.verify.run.world import World
 
 SKIPPED = frozenset([".git", ".hg", ".svn", "node_modules", "__pycache__", ".tox", ".mypy_cache", ".ruff_cache"])
 MARK = "TFMIGRATE_RUN"
 """Set for each run to a value of its own, so that what the script starts is known even when it leaves the session."""
-KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "SYSTEMROOT", "CUDA_HOME")
+KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "SYSTEMROOT", "CUDA_HOME", "XLA_FLAGS")
 PROGRAM, STUBS, SETUP = "program", "stubs", "setup"
 """Folders in a run's scratch folder."""
 CACHES = (".keras/datasets", ".keras/models", "tensorflow_datasets")
@@ -134,10 +135,13 @@ def environment(world: World, scratch: Path, task: Mapping[str, Any] | None = No
         PYTHONIOENCODING="utf-8",
         TF_CPP_MIN_LOG_LEVEL="2",
         TF_ENABLE_ONEDNN_OPTS="0",
+        TF_FORCE_GPU_ALLOW_GROWTH="true",  # else a run would take the whole card, or fail where another process uses it
     )
     index = task["task"]["index"] if task else 0
     share = world.replicas // world.workers
-    values["CUDA_VISIBLE_DEVICES"] = "-1" if world.kind == "genuine" else _gpus(index * share, share)
+    too_few = task is not None and devices.visible() < world.replicas  # all workers on the same kind of device
+    on_cpus = world.kind == "genuine" or too_few
+    values["CUDA_VISIBLE_DEVICES"] = "-1" if on_cpus else _gpus(index * share, share)
     if world.legacy_keras:
         values[KERAS_2] = "1"
     if world.threads:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,9 +17,11 @@ from tfmigrate.verify.run.experiment import run
 from tfmigrate.verify.run.futures import results_of
 from tfmigrate.verify.run.launch import Launch, fresh
 from tfmigrate.verify.run.together import Together
-from tfmigrate.verify.run.trace import Trace
+from tfmigrate.verify.run.trace import End, Trace
 from tfmigrate.verify.run.world import Done, Initial, Limits, Run, Watch, World
 
+CONTEXT = 1 << 29
+"""Bytes that CUDA takes of a GPU for each process (0.5 GiB on an H200, measured)."""
 LEAST_MEMORY = 1 << 29
 """Bytes that a run is expected to take at least."""
 
@@ -33,23 +36,31 @@ def run_all(
     done: Done | None = None,
 ) -> list[Run]:
     """Runs worlds side by side, `jobs` at a time (by default `usual_jobs`), or as many as have room: each is expected
-    to need as much memory as the run it takes its initial weights from.
+    to need as much memory as the run it takes its initial weights from, of the machine and of a GPU that they share.
+    Where each replica has a GPU of its own, runs follow one another, for their speed is read.
 
     A world that starts from another one's weights begins when that one, which comes before it, has taken its first
     step; the probe waits for the weights of what is trained later. When that one fails, the others are ended. Ctrl-C
     ends every child before it is raised on.
     """
-    peaks = [start.end.peak_memory_bytes for _, start in worlds if isinstance(start, Trace) and start.end]
-    needed = max(filter(None, peaks), default=0)
-    room = psutil.virtual_memory().available // needed if needed else len(worlds)
-    on_gpus = any(world.kind != "genuine" for world, _ in worlds) and devices.shared()
-    workers = 1 if on_gpus else max(1, min(jobs or usual_jobs(), room))
+    memories: list[_Memory | _Card] = [_Memory()]
+    cards = devices.visible() if any(world.kind != "genuine" for world, _ in worlds) else 0
+    if cards:
+        memories.append(_Card())
+    if cards >= max((world.replicas for world, _ in worlds), default=1):
+        room = 1
+    elif any(isinstance(start, World) for _, start in worlds):
+        room = len(worlds)  # once the run that they start from has begun, they wait for what it leaves
+    else:
+        ends = [start.end for _, start in worlds if isinstance(start, Trace) and start.end]
+        room = min(memory.room_for(ends) for memory in memories)
+    workers = max(1, min(jobs or usual_jobs(), room))
     with Together(limits) as together:
 
         def begin(world: World, folder: Path, initial: Trace | None, stop: threading.Event, first: Watch | None) -> Run:
             return run(world, limits, folder, initial, stop, _both(first, watch), launch, together)
 
-        return dispatch(worlds, folders, workers, begin, _Memory().room_beside, done)
+        return dispatch(worlds, folders, workers, begin, lambda: min(one.room_beside() for one in memories), done)
 
 
 def _both(first: Watch | None, second: Watch | None) -> Watch | None:
@@ -143,6 +154,32 @@ class _Memory:
         """As many runs as have room, if each takes what was taken until now."""
         left = psutil.virtual_memory().available
         return int(left // max(self.available - left, LEAST_MEMORY))
+
+    def room_for(self, ends: Sequence[End]) -> int:
+        """As many runs as have room, each like the largest of these; any number where nobody knows."""
+        taken = max((end.peak_memory_bytes or 0 for end in ends), default=0)
+        return int(self.available // taken) if taken else sys.maxsize
+
+
+class _Card:
+    """What the first GPU has free now, to see what a run takes: no more than it needs (scratch.environment).
+
+    Twice that is left for each, because a run may grow, and one that finds no memory fails. Where nobody knows, because
+    the run before it was a genuine one on the CPU, say, there is room for one.
+    """
+
+    def __init__(self) -> None:
+        self.free = devices.free_memory()
+
+    def room_beside(self) -> int:
+        """As many runs as have room, if each takes what was taken until now."""
+        left = devices.free_memory()
+        return left // (2 * (self.free - left)) if left < self.free else 1
+
+    def room_for(self, ends: Sequence[End]) -> int:
+        """As many runs as have room, each like the largest of these."""
+        tensors = max((end.peak_gpu_memory_bytes or 0 for end in ends), default=0)
+        return self.free // (2 * (tensors + CONTEXT)) if tensors else 1
 
 
 class _Leader:

@@ -234,6 +234,9 @@ class End:
     samples_per_second: float | None
     """Trained, or, in a script that trains nothing, predicted."""
     peak_memory_bytes: int | None
+    """Of the host."""
+    peak_gpu_memory_bytes: int | None = None
+    """Of what the tensors took on all GPUs together; None without GPUs."""
     packages: Mapping[str, str] = field(default_factory=dict)
     """Versions of what the program's own files import, by module; of those that were imported and tell one."""
 
@@ -382,6 +385,7 @@ def together(workers: Sequence[Trace]) -> Trace:
             end,
             samples_per_second=_sum(each.samples_per_second for each in ends),
             peak_memory_bytes=_sum(each.peak_memory_bytes for each in ends),
+            peak_gpu_memory_bytes=_sum(each.peak_gpu_memory_bytes for each in ends),
         )
     return replace(
         chief,

@@ -92,6 +92,8 @@ class World:
     """It starts from the other run's weights moved by one unit in their last place, which shows what rounding does."""
     doubles: bool = False
     """Computed in float64 where the script says nothing else."""
+    deterministic: bool = True
+    """Operations that have no deterministic form on GPUs raise an error, and the others take theirs."""
     standalone: bool = False
     """The script trains with standalone Keras, whose defaults were not tf.keras's."""
     defaults_of: tuple[int, ...] = LAST_WITH_MULTI_GPU_MODEL
