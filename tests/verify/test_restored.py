@@ -64,8 +64,8 @@ assert keras.initializers.normal is tf.keras.initializers.RandomNormal
 keras.utils.print_summary(template, line_length=60)
 assert K.control_flow_ops.cond is tf.cond
 assert tf.to_float(1).dtype == tf.float32 == tf.log(1.0).dtype
-tf.config.list_physical_devices = lambda kind=None: ["GPU"]
-assert not getattr(SGD(), "jit_compile", False), "XLA cannot update weights on the CPU from a GPU"
+tf.compat.v2.config.list_physical_devices = lambda kind=None: ["GPU"]
+assert not getattr(keras.optimizers.SGD(), "jit_compile", False), "XLA on a GPU cannot update weights on the CPU"
 """
 
 ATTRIBUTES = """
@@ -395,3 +395,35 @@ def test_penalties_of_weights_count_also_where_they_are_frozen(
             assert next(losses) == pytest.approx(next(losses), rel=1e-5), (one.kind, keras)
             validated = ([epoch.logs["val_loss"] for epoch in trace.epochs] for trace in (run.trace, genuine.trace))
             assert next(validated) == pytest.approx(next(validated), rel=1e-5), (one.kind, keras)
+
+
+UNDETERMINED = """
+import os
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.framework.config import is_op_determinism_enabled
+assert is_op_determinism_enabled() == (not os.environ.get("TF_CUDNN_DETERMINISTIC"))
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+tf.config.list_physical_devices = lambda kind=None: [type("Card", (), {"device_type": "GPU"})]
+model.compile("sgd", "mse")
+assert not getattr(model, "jit_compile", False), "with determinism it is not, so without it neither"
+print("determinism:", is_op_determinism_enabled())
+model.fit(np.ones((2, 1)), np.ones(2), batch_size=2, verbose=0)
+"""
+
+
+@pytest.mark.runs_tensorflow
+@pytest.mark.parametrize("keras", [3, 2])
+def test_without_determinism_nothing_is_compiled_either(
+    keras: int, tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch
+) -> None:
+    (tmp_path / "new.py").write_text(UNDETERMINED)
+    world = World(
+        "new", "migrated", runtime_for(f"keras {keras}"), tmp_path, "new.py", replicas=2, legacy_keras=keras == 2
+    )
+    told = []
+    for one in (world, replace(world, deterministic=False)):
+        run = experiment.run(one, Limits(seconds=200), tmp_path / f"run {one.deterministic}", launch=launch)
+        assert run.ok, run.message
+        told.append(run.stdout_path.read_text().strip())
+    assert told == ["determinism: True", "determinism: False"]

@@ -106,7 +106,7 @@ class EagerKeras(object):
         """Of a validation batch, by replica: (rows, what they hold, the same in a sketch)."""
         self.tracing = threading.local()
         """Of the step that this thread traces, and each replica has its own. `told`: what the metric of the loss is
-        told; `gradients`: (weights, gradients) of the model."""
+        told; `model`: the one that is trained; `gradients`: (weights, gradients) of it."""
 
     def install(self, trainer):
         if not hasattr(trainer, "make_train_function") or not hasattr(trainer, "train_step"):
@@ -144,9 +144,10 @@ class EagerKeras(object):
         @functools.wraps(original)
         def gradient(self, target, sources, *args, **kwargs):
             answer = original(self, target, sources, *args, **kwargs)
-            trained = getattr(adapter.tracing, "trained", None)
-            if trained is not None and isinstance(sources, (list, tuple)) and set(map(id, sources)) == trained:
-                adapter.tracing.gradients = list(zip(sources, answer))
+            model = getattr(adapter.tracing, "model", None)
+            if model is not None and isinstance(sources, (list, tuple)):
+                if set(map(id, sources)) == set(map(id, model.trainable_weights)):
+                    adapter.tracing.gradients = list(zip(sources, answer))
             return answer
 
         tape.gradient = self.tf.autograph.experimental.do_not_convert(gradient)
@@ -198,7 +199,7 @@ class EagerKeras(object):
         of the model's weights, until `pass_out_gradients`."""
         self.tracing.told = []
         self.tracing.gradients = None
-        self.tracing.trained = set(map(id, model.trainable_weights)) if self.recorder.gradient else None
+        self.tracing.model = model if self.recorder.gradient else None  # which may get its weights in this very step
         tracker = loss_tracker(model, overridden(model, self.trainer, "train_step"))
         if tracker is None or "_tfmigrate" in vars(tracker):
             return
@@ -251,7 +252,7 @@ class EagerKeras(object):
     def pass_out_gradients(self):
         """Hands those of this replica to Python, in the first step: they are as large as the weights."""
         tf = self.tf
-        heard, self.tracing.gradients, self.tracing.trained = self.tracing.gradients, None, None
+        heard, self.tracing.gradients, self.tracing.model = self.tracing.gradients, None, None
         heard = [(variable, gradient) for variable, gradient in heard or () if gradient is not None]
         if not heard:
             return
