@@ -192,3 +192,22 @@ def test_without_room_for_two_they_wait(
     runs, seen = led(program, fake, tmp_path, takes_long, jobs=3)
     assert [run.outcome for run in runs] == ["trained"] * 3, [run.message for run in runs]
     assert seen == ["after", "after"]
+
+
+@pytest.mark.parametrize(
+    ("free", "begin"),
+    [
+        ((99 * GIB, 90 * GIB), "beside"),
+        ((99 * GIB, 60 * GIB), "after"),  # it may grow, and the next one too
+    ],
+)
+def test_runs_on_one_card_go_beside_one_another_where_there_is_room(
+    program: Path, fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: tuple[int, int], begin: str
+) -> None:
+    told = iter(free)
+    monkeypatch.setattr(side_by_side.devices, "visible", lambda: 1)
+    monkeypatch.setattr(side_by_side.devices, "free_memory", lambda: next(told))
+    takes_long = f"echo '{STEP}' > $folder/trace/trace.jsonl; sleep 2; echo '{END}' >> $folder/trace/trace.jsonl"
+    runs, seen = led(program, fake, tmp_path, takes_long, jobs=3)
+    assert [run.outcome for run in runs] == ["trained"] * 3, [run.message for run in runs]
+    assert seen == [begin] * 2
