@@ -3,8 +3,8 @@ wrote without telling. verify() tells each that changes the training or stops th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,8 @@ from tfmigrate.verify.judge.report import Report
 from tfmigrate.verify.judge.verdict import verify
 from tfmigrate.verify.run.launch import Launch
 from tfmigrate.verify.run.runtimes import Runtime
-from tfmigrate.verify.run.side_by_side import run_all
-from tfmigrate.verify.run.trace import Trace
-from tfmigrate.verify.run.world import Done, Limits, Run, World
+
+from .once import Once
 
 Files = Mapping[str, str]
 
@@ -426,34 +425,6 @@ def test_every_entry_is_told_somewhere() -> None:
     assert sorted(told, key=lambda entry: int(entry[1:])) == [f"B{i}" for i in range(1, 20)]
     for _, file, words in ELSEWHERE.values():
         assert words in Path(__file__).with_name(file).read_text(encoding="utf-8")
-
-
-class Once:
-    """Makes each run of a program once: many wrong migrations are held to one old run."""
-
-    def __init__(self, folder: Path, launch: Launch) -> None:
-        self.folder, self.launch = folder, launch
-        self.known: dict[object, Run] = {}
-
-    def __call__(
-        self,
-        worlds: Sequence[tuple[World, Trace | None]],
-        limits: Limits,
-        folders: Sequence[Path],
-        jobs: int | None = None,
-        done: Done | None = None,
-    ) -> list[Run]:
-        runs = []
-        for world, start in worlds:
-            files = tuple(sorted((path.name, path.read_text()) for path in world.source.glob("*.py")))
-            key = (files, world.role, world.args, world.replicas, tuple(world.overlay.items()), limits.budget)
-            if key not in self.known:
-                place = self.folder / str(len(self.known))
-                (self.known[key],) = run_all([(world, start)], limits, [place], jobs, launch=self.launch)
-            runs.append(replace(self.known[key], world=world))
-        for run in runs if done is not None else ():
-            done(run)
-        return runs
 
 
 Judge = Callable[..., Report]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,38 +14,12 @@ from tfmigrate.verify.judge.report import Report
 from tfmigrate.verify.judge.written import verify_as_written
 from tfmigrate.verify.run.launch import Launch
 from tfmigrate.verify.run.runtimes import Runtime
-from tfmigrate.verify.run.side_by_side import run_all
-from tfmigrate.verify.run.trace import Trace
-from tfmigrate.verify.run.world import Done, Limits, Run, World
+
+from .once import Once
 
 HERE = Path(__file__).parent
 DIGITS = HERE.parents[1] / "fixtures" / "data" / "digits.npz"
 PAIRS = 12
-
-
-class Once:
-    """Makes each run once: both verifications hold the new scripts against the same old runs."""
-
-    def __init__(self, folder: Path, launch: Launch) -> None:
-        self.folder, self.launch = folder, launch
-        self.known: dict[tuple[Path, str], Run] = {}
-
-    def __call__(
-        self,
-        worlds: Sequence[tuple[World, Trace | None]],
-        limits: Limits,
-        folders: Sequence[Path],
-        jobs: int | None = None,
-        done: Done | None = None,
-    ) -> list[Run]:
-        missing = [(world, start) for world, start in worlds if (world.source, world.role) not in self.known]
-        places = [self.folder / str(len(self.known) + i) for i in range(len(missing))]
-        for run in run_all(missing, limits, places, jobs, launch=self.launch):
-            self.known[run.world.source, run.world.role] = run
-        runs = [self.known[world.source, world.role] for world, _ in worlds]
-        for run in runs if done is not None else ():
-            done(run)
-        return runs
 
 
 @pytest.fixture(scope="module")
