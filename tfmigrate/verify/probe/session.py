@@ -100,7 +100,7 @@ def prepare(config, recorder):
         made_up.install(flavour, recorder)
     if recorder.aligned:
         aligned.install(tf, kerases, config["seed"], recorder)
-        aligned.settle_arithmetic(tf, kerases, recorder, config["deterministic"])
+        aligned.settle_arithmetic(tf, kerases, recorder, config.get("deterministic", True))
         iterators.install(config)
     else:
         seeded.install(tf, kerases, config["seed"])
