@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from textwrap import dedent
+from textwrap import dedent, indent
 
 import pytest
 
@@ -279,3 +279,97 @@ def test_the_flag_of_a_parallel_model_is_that_of_the_one_model_there_will_be(fla
     assert "    critic.trainable = True\n    critic.train_on_batch(" in file.after
     assert "    critic.trainable = False\n    whole.train_on_batch(" in file.after
     assert {finding.action for finding in file.findings if finding.code == "TFM401"} == {"rewrite"}
+
+
+SMALL = """
+tiny = len(x) < 9
+
+
+def small():
+    base = net(4)
+    base.trainable = False
+    return base
+
+
+def large():
+    return Sequential([small(), Dense(1)])
+
+
+"""
+
+
+def indent_in(code: str, loop: str) -> str:
+    return indent(code, "    " * bool(loop))
+
+
+TRAINED = 'model.compile("sgd", "mse")\nmodel.fit(x, y)\n'
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        "if tiny:\n    model = multi_gpu_model(small(), gpus=2)\nelse:\n    model = multi_gpu_model(large(), gpus=2)\n",
+        "if tiny:\n    model = small()\nelse:\n    model = large()\nmodel = multi_gpu_model(model, gpus=2)\n",
+        "model = multi_gpu_model(small() if tiny else large(), gpus=2)\n",
+        "model = multi_gpu_model(small(), gpus=2) if tiny else multi_gpu_model(large(), gpus=2)\n",
+        "model = multi_gpu_model({'small': small, 'large': large}[kind](), gpus=2)\n",
+    ],
+)
+def test_nothing_is_said_of_models_of_which_one_run_trains_one(choice: str) -> None:
+    assert told(one(SMALL + choice + TRAINED)) == []
+
+
+@pytest.mark.parametrize(
+    "training",
+    [
+        "if tiny:\n    base.compile('sgd', 'mse')\n    base.fit(x, y)\n"
+        "else:\n    model = multi_gpu_model(whole, gpus=2)\n    model.compile('sgd', 'mse')\n    model.fit(x, y)\n",
+        "if tiny:\n    model = multi_gpu_model(base, gpus=2)\n    model.compile('sgd', 'mse')\n    model.fit(x, y)\n"
+        "elif not tiny:\n    model = multi_gpu_model(whole, gpus=2)\n"
+        "    model.compile('sgd', 'mse')\n    model.fit(x, y)\n",
+    ],
+)
+@pytest.mark.parametrize("loop", ["", "for size in sizes:\n"])
+def test_in_a_loop_both_are_trained_if_the_part_is_made_before_it(training: str, loop: str) -> None:
+    """Nor where each round makes a part of its own."""
+    parts = "base = net(4)\nbase.trainable = False\nwhole = Sequential([base, Dense(1)])\n"
+    assert told(one(SMALL + parts + loop + indent_in(training, loop))) == ["warn"] * bool(loop)
+    assert told(one(SMALL + loop + indent_in(parts + training, loop))) == []
+
+
+def test_of_a_part_that_is_trained_alone_too_it_is_said() -> None:
+    code = "base = small()\nbase.compile('sgd', 'mse')\nbase.fit(x, y)\n"
+    choice = "model = multi_gpu_model(Sequential([base]) if tiny else small(), gpus=2)\n"
+    assert told(one(SMALL + code + choice + TRAINED)) == ["warn"]
+
+
+def test_both_are_trained_where_a_loop_goes_over_them() -> None:
+    code = """
+    base = net(4)
+    base.trainable = False
+    for model in (base, Sequential([base])):
+        parallel = multi_gpu_model(model, gpus=2)
+        parallel.compile("sgd", "mse")
+        parallel.fit(x, y)
+    """
+    assert told(one(code)) == ["warn"]
+
+
+def test_a_method_that_anybody_may_call_trains_one_and_the_other() -> None:
+    code = """
+    class Trainer:
+        def __init__(self):
+            self.base = net(4)
+            self.base.trainable = False
+            self.whole = multi_gpu_model(Sequential([self.base]), gpus=2)
+
+        def train(self, tiny):
+            if tiny:
+                self.base.compile("sgd", "mse")
+                self.base.fit(x, y)
+            else:
+                self.whole.compile("sgd", "mse")
+                self.whole.fit(x, y)
+    """
+    assert told(one(code)) == ["warn"]
+    assert told(one(dedent(code) + "\n\nTrainer().train(x)\n")) == []

@@ -14,6 +14,7 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.strategy.model_group import concerns
 from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.understand import names
+from tfmigrate.understand.alternatives import Step, are_alternatives, steps_to
 from tfmigrate.understand.carrier import names_in
 from tfmigrate.understand.contents import models_of, opaque_sites
 from tfmigrate.understand.lifecycle import INFERENCE, LOADING, SAVING, TRAINING, Facts, ProgramFacts, Use, Wrap
@@ -28,6 +29,7 @@ from tfmigrate.understand.values import (
     Parallel,
     Parameter,
     Site,
+    Sites,
     Symbol,
     Value,
     options,
@@ -44,14 +46,21 @@ def say_trainable_toggles(
     `compiles` and `trainings`: the calls of the models under one strategy; where the program trains something unknown,
     each of them may be trained. `mended`: parts for which it is set at each step.
     """
-    trained = _each_place(trainings)
+    trained = {model.places for use in trainings for model in _each(use)}
     uses = [use for draft in drafts.values() for use in draft.facts.uses if use.method in TRAINING]
-    compiled = {place for place in _each_place(compiles) if place in trained or not all(map(_is_known, uses))}
+    unsure = not all(any(True for _ in _each(use)) for use in uses)
+    compiled = [model for use in compiles for model in _each(use) if unsure or model.places in trained]
+    shared = {
+        part.places
+        for part in compiled
+        for whole in compiled
+        if part.places < whole.places and not are_alternatives(part.steps, whole.steps, part.sites)
+    }
     for draft in drafts.values():
         for node, value, _ in draft.facts.toggles:
             if models_of(value) and models_of(value) <= mended:
                 continue
-            if any(part in compiled and any(part < whole for whole in compiled) for part in _places(value)):
+            if any(_places(opaque_sites(template)) in shared for _, template in _options(value)):
                 draft.say(
                     codes.TRAINABLE_TOGGLE,
                     node,
@@ -64,20 +73,41 @@ def say_trainable_toggles(
 _Places = frozenset[tuple[Module, Unit]]
 
 
-def _places(model: Value) -> set[_Places]:
-    """Where the parts of a model are built, whoever calls the function: a getter that builds it at its first call has
-    many. One set for each model that it may be."""
-    each = [options(one.wrap.template) if isinstance(one, Parallel) else (one,) for one in options(model)]
-    places = (frozenset((s.frame.module, s.unit) for s in opaque_sites(one)) for some in each for one in some)
-    return {place for place in places if place}
+@dataclass(frozen=True)
+class _Called:
+    """One model that a method may be called on."""
+
+    sites: Sites
+    steps: tuple[Step, ...]
+    """Where the call, the wrap and what makes the model stand."""
+
+    @property
+    def places(self) -> _Places:
+        return _places(self.sites)
 
 
-def _each_place(uses: Iterable[Use]) -> set[_Places]:
-    return {place for use in uses for place in _places(use.receiver)}
+def _each(use: Use) -> Iterator[_Called]:
+    """The models that a use may be of, where it is known what they are made of."""
+    for option, template in _options(use.receiver):
+        steps = [*steps_to(use.site, use.call)]
+        if isinstance(option, Parallel):
+            steps.extend(steps_to(option.wrap.site, option.wrap.call))
+        if isinstance(template, ModelObject):
+            steps.extend(steps_to(template.site, template.node))
+        if sites := opaque_sites(template):
+            yield _Called(sites, tuple(steps))
 
 
-def _is_known(use: Use) -> bool:
-    return bool(_places(use.receiver))
+def _options(model: Value) -> Iterator[tuple[Value, Value]]:
+    """What a model may be, with its template: itself where it is not parallel."""
+    for option in options(model):
+        for template in options(option.wrap.template) if isinstance(option, Parallel) else (option,):
+            yield option, template
+
+
+def _places(sites: Sites) -> _Places:
+    """The places, whoever calls the function: a getter that builds a model at its first call has many sites."""
+    return frozenset((site.frame.module, site.unit) for site in sites)
 
 
 @dataclass(frozen=True)
