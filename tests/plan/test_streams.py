@@ -310,3 +310,58 @@ def test_of_several_unknown_makers_the_same_one_is_named_in_every_run() -> None:
     body = f"from data import {', '.join(names)}\n\nif kind is None:\n    data = {names[0]}()\n{chosen}"
     _, findings = migrated(f"{body}parallel.fit_generator(data, 5)\n")
     assert ["rows_a()" in finding.message for finding in findings] == [True]
+
+
+FEED = """
+class Feed(object):
+    def __init__(self, rows):
+        self.rows = rows
+
+    def batches(self, x, size=8):
+        {body}
+
+    def cut(self, x, start):
+        return x[start : start + 8]
+
+    def position(self):
+        return self.rows[0]
+
+
+feed = Feed(x)
+parallel.fit_generator(feed.batches(x), 5)
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("for at in range(9): yield x[at : at + size], x[at]", None),
+        ("for at in range(9): yield self.cut(x, at), x[at]", None),
+        ("for at in range(9): yield self.rows[at], x[at]", "it reads `self.rows`, which may be changed"),
+        ("for at in range(9): yield self.position(), x[at]", "it reads `self.rows`, which may be changed"),
+        ("for at in range(9): yield helped(self, at), x[at]", "what `helped()` does is unknown"),
+        ("for at in range(9): yield vars_of(str(self)), x[at]", "what `vars_of()` does is unknown"),
+        ("for at in range(9): yield str(self), x[at]", "it passes on `self`, which may be changed"),
+        ("self.rows = x; yield x, x", "it changes `self`, which was created outside it"),
+    ],
+)
+def test_a_method_in_view_is_read_like_a_function(body: str, why: str | None) -> None:
+    text, findings = migrated(FEED.format(body=body))
+    assert ("as_dataset(feed.batches, x)" in text) is (why is None)
+    assert ("as_dataset_of(feed.batches(x))" in text) is (why is not None)
+    assert [why is None or why in finding.message for finding in findings] == [True]
+
+
+def test_so_is_a_method_of_the_object_that_trains() -> None:
+    body = """
+class Trainer(object):
+    def batches(self, x):
+        while True:
+            yield x, self.rows
+
+    def train(self):
+        parallel.fit_generator(self.batches([1, 2]), 5)
+"""
+    text, findings = migrated(body)
+    assert "as_dataset_of(self.batches([1, 2]))" in text
+    assert ["it reads `self.rows`, which may be changed" in finding.message for finding in findings] == [True]

@@ -11,7 +11,8 @@ import libcst as cst
 
 from tfmigrate.plan.change.calls import keywords
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module, only_statement, root_name
+from tfmigrate.understand.objects import receiver_of
+from tfmigrate.understand.program import Module, dotted, only_statement, root_name
 from tfmigrate.understand.reaching import assigned, reaching, unpacked
 from tfmigrate.understand.scopes import Occurrence, Scopes
 from tfmigrate.understand.values import (
@@ -77,8 +78,9 @@ class Restarts:
             for value in options(facts.values.get(arg.value, Literal(None))):
                 if _may_keep_a_place(value):
                     return f"it is given `{facts.module.code(arg.value)}`, which may remember its position"
-        for function in options(facts.values.get(maker.func, Literal(None))):
-            problem = self.objection(function) if isinstance(function, FunctionValue) else "its definition is unknown"
+        for callee in options(facts.values.get(maker.func, Literal(None))):
+            function = _function(callee)
+            problem = self.objection(function) if function is not None else "its definition is unknown"
             if problem is not None:
                 return problem
         return None
@@ -97,7 +99,8 @@ class Restarts:
         if node in read:
             return None
         read.add(node)
-        return next(_Body(self, facts, node, read).objections(), None)
+        receiver = receiver_of(node) if function.owner is not None else None
+        return next(_Body(self, facts, node, read, receiver).objections(), None)
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,8 @@ class _Body:
     facts: Facts
     node: cst.FunctionDef
     read: set[cst.CSTNode]
+    receiver: str | None = None
+    """The name of its object, in a method."""
 
     def objections(self) -> Iterator[str]:
         for part in walk(self.node.body):
@@ -119,6 +124,17 @@ class _Body:
                 yield "it uses something that may remember its position"
         for call in calls_in(self.node.body):
             yield from self._called(call)
+        yield from self._kept_in_object()
+
+    def _kept_in_object(self) -> Iterator[str]:
+        """What a method reads of its object, methods that are read too left out."""
+        called = {call.func for call in calls_in(self.node.body) if any(map(_function, self.facts.options(call.func)))}
+        for part in walk(self.node.body):
+            if isinstance(part, cst.Attribute) and dotted(part.value) == self.receiver and part not in called:
+                yield f"it reads `{self._code(part)}`, which may be changed before it is started again"
+        for arg in (arg for call in calls_in(self.node.body) for arg in call.args):
+            if isinstance(arg.value, cst.Name) and arg.value.value == self.receiver:
+                yield f"it passes on `{self.receiver}`, which may be changed"
 
     def _stored(self, target: cst.BaseExpression) -> Iterator[str]:
         while isinstance(target, cst.Attribute | cst.Subscript):
@@ -144,7 +160,7 @@ class _Body:
 
     def _called(self, call: cst.Call) -> Iterator[str]:
         name = self.facts.symbols.get(call.func, "")
-        functions = [o for o in self.facts.options(call.func) if isinstance(o, FunctionValue)]
+        functions = [function for o in self.facts.options(call.func) if (function := _function(o)) is not None]
         last = name.rpartition(".")[2] or (call.func.value if isinstance(call.func, cst.Name) else "")
         if last in _VARYING and "maxlen" not in keywords(call):
             yield "its batches may differ in size"
@@ -179,6 +195,11 @@ class _Body:
     def _code(self, node: cst.BaseExpression) -> str:
         root = root_name(node)
         return self.facts.module.code(node) if root is not None else "something"
+
+
+def _function(callee: Value) -> FunctionValue | None:
+    """The function of the program that a callee is, or the method of one of its classes."""
+    return callee if isinstance(callee, FunctionValue) else callee.function if isinstance(callee, Method) else None
 
 
 def _may_keep_a_place(value: Value) -> bool:
