@@ -161,3 +161,83 @@ model.save("a.h5")
 """
     )
     assert not actions(file, "TFM445")
+
+
+SCRIPT = """\
+from keras.utils import multi_gpu_model
+from maker import build
+{more}
+
+def main():
+    parallel = multi_gpu_model(build(), gpus=2)
+    parallel.compile("sgd", "mse")
+    parallel.fit(x, y)
+
+
+if __name__ == "__main__":
+    main()
+"""
+OWN = """
+from keras.layers import BatchNormalization, Dense
+from keras.models import Sequential
+
+
+def build():
+    return Sequential([Dense(8, input_shape=(4,)), BatchNormalization()])
+
+"""
+MAKER = "from keras.layers import Dense\nfrom keras.models import Sequential\n\n\ndef build():\n    pass\n"
+FREEZING = SCRIPT.replace("    parallel.compile", "    parallel.layers[0].trainable = False\n    parallel.compile")
+
+
+@pytest.mark.parametrize(
+    ("modules", "told"),
+    [
+        # Another script, which has only a module in common with this one.
+        ({"maker": MAKER, "other": FREEZING.format(more="")}, []),
+        ({"maker": MAKER, "other": FREEZING.format(more="import train")}, ["rewrite"]),
+        ({"maker": MAKER + "build().trainable = False\n"}, ["rewrite"]),
+        # What nothing imports and is no script, or what is loaded by a name that is computed.
+        ({"maker": MAKER, "other": "import maker\n\n\ndef freeze(layer):\n    layer.trainable = False\n"}, ["rewrite"]),
+        (
+            {
+                "maker": MAKER,
+                "other": FREEZING.format(more="import importlib\nnet = importlib.import_module(name)\n"),
+            },
+            ["rewrite"],
+        ),
+    ],
+)
+def test_what_a_run_does_not_load_freezes_nothing(modules: dict[str, str], told: list[str]) -> None:
+    file = check_migrated(SCRIPT.format(more=OWN), **modules)
+    assert actions(file, "TFM445") == told
+
+
+@pytest.mark.parametrize("frozen", ["other", "another"])
+def test_a_layer_made_for_two_scripts_follows_the_one_that_freezes(frozen: str) -> None:
+    scripts = {name: FREEZING if name == frozen else SCRIPT for name in ("other", "another")}
+    modules = {name: script.format(more="").replace("maker", "train") for name, script in scripts.items()}
+    assert actions(migrate(OWN.lstrip(), **modules), "TFM445") == ["rewrite"]
+
+
+@pytest.mark.parametrize(
+    ("loader", "told"),
+    [
+        ("keras.models.load_model", ["warn"]),
+        ("keras.models.Sequential", []),
+        ("tensorflow.keras.models.load_model", []),
+    ],
+)
+def test_a_model_from_a_file_may_have_such_layers(loader: str, told: list[str]) -> None:
+    text = f"""\
+from keras.utils import multi_gpu_model
+from {loader.rpartition(".")[0]} import {loader.rpartition(".")[2]} as make
+
+model = make("old.h5")
+for layer in model.layers[:3]:
+    layer.trainable = False
+parallel = multi_gpu_model(model, gpus=2)
+parallel.compile("sgd", "mse")
+parallel.fit(x, y)
+"""
+    assert actions(check_migrated(text), "TFM445") == told

@@ -13,11 +13,13 @@ from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.saved_helpers import SavedHelper
 from tfmigrate.plan.names.context import Context, Migration
+from tfmigrate.plan.names.runs import loaded_with
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
+from tfmigrate.understand.contents import models_of
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
-from tfmigrate.understand.values import Literal
+from tfmigrate.understand.values import Literal, ModelObject
 
 _LAYER = "keras.layers.BatchNormalization"
 _HELPER = "BatchNorm"
@@ -30,8 +32,6 @@ _CHANGED = (
 def check(context: Context) -> Iterator[CallChange]:
     """In a program that freezes layers and was written for the old meaning: the layers that its own code makes keep it;
     each place that freezes is reported where others may be among them."""
-    if not context.migration.once(_freezes):
-        return
     facts, settings = context.facts, context.settings
     made = context.migration.once(_old_layers).get(facts.module, [])
     helper = Helper.of(context.draft, _HELPER, "frozen_by_batch")
@@ -42,22 +42,26 @@ def check(context: Context) -> Iterator[CallChange]:
         for call in made
     ]
     yield from helper.brought_by(made, changes)
-    if any(_has_others(module, settings) for module in context.modules.values()):
-        for node, _, assigned in facts.toggles:
-            if assigned == Literal(False):
-                message = f"{_CHANGED}: if a frozen layer is one, the model trains differently"
-                yield CallChange(codes.FROZEN_BATCH_NORM, node, message, action="warn")
+    together = context.migration.once(loaded_with)[facts.module]
+    others = any(_has_others(known, settings) for module, known in context.modules.items() if module in together)
+    for node, value, assigned in facts.toggles:
+        loaded = any(_is_loaded(model, settings) for model in models_of(value))
+        if assigned == Literal(False) and (others or loaded):
+            message = f"{_CHANGED}: if a frozen layer is one, the model trains differently"
+            yield CallChange(codes.FROZEN_BATCH_NORM, node, message, action="warn")
     yield from context.migration.once(_saved).files(context)
 
 
 def _old_layers(migration: Migration) -> dict[Module, list[cst.Call]]:
-    """The calls that make such layers, by their modules."""
+    """The calls that make such layers where a run may freeze them, by their modules."""
+    freezing = {module for module, facts in migration.facts.modules.items() if _freezes(facts)}
     made: dict[Module, list[cst.Call]] = {}
-    for module, draft in migration.drafts.items():
+    for module, draft in migration.drafts.items() if freezing else ():
         for call in module.calls:
             known = draft.facts.symbols.get(call.func, "")
             if names.canonical(known) == _LAYER and _had_old_meaning(known, draft.settings):
-                made.setdefault(module, []).append(call)
+                if not freezing.isdisjoint(migration.once(loaded_with)[module]):
+                    made.setdefault(module, []).append(call)
     return made
 
 
@@ -68,10 +72,8 @@ def _saved(migration: Migration) -> SavedHelper:
     return SavedHelper(codes.FROZEN_BATCH_NORM, f"class {min(names_of, default=_HELPER)}", made)
 
 
-def _freezes(migration: Migration) -> bool:
-    return any(
-        assigned == Literal(False) for facts in migration.facts.modules.values() for _, _, assigned in facts.toggles
-    )
+def _freezes(facts: Facts) -> bool:
+    return any(assigned == Literal(False) for _, _, assigned in facts.toggles)
 
 
 def _has_others(facts: Facts, settings: Settings) -> bool:
@@ -82,6 +84,11 @@ def _has_others(facts: Facts, settings: Settings) -> bool:
         for node, name in facts.symbols.items()
         if (known := names.canonical(name)) and _had_old_meaning(name, settings)
     )
+
+
+def _is_loaded(model: ModelObject, settings: Settings) -> bool:
+    """Whether a model, or one that it is built on, is read from a file, which may hold such layers."""
+    return any(part.origin == "loaded" and _had_old_meaning(part.maker, settings) for part in model.base_models())
 
 
 def _had_old_meaning(name: str, settings: Settings) -> bool:

@@ -12,6 +12,7 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import is_false
 from tfmigrate.plan.keras.checkpoints import checkpoints
 from tfmigrate.plan.names.context import Context, Migration
+from tfmigrate.plan.names.runs import imported_by
 from tfmigrate.understand.contents import models_of
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
@@ -74,15 +75,5 @@ def _has_one(models: Iterable[ModelObject], used_at: Set[cst.CSTNode]) -> bool:
 
 def _in_one_process(module: Module, other: Module, migration: Migration) -> bool:
     """Whether what runs a module has another one loaded, as far as their imports say."""
-    return other in _reached(module, migration) or module in _reached(other, migration)
-
-
-def _reached(module: Module, migration: Migration) -> set[Module]:
-    """A module, and what it imports, directly or through others."""
-    pending, reached = [module], set[Module]()
-    while pending:
-        importing = pending.pop()
-        if importing not in reached:
-            reached.add(importing)
-            pending.extend(imported for first, imported in migration.facts.imports if first is importing)
-    return reached
+    imported = migration.once(imported_by)
+    return other in imported[module] or module in imported[other]
