@@ -20,6 +20,9 @@ from tfmigrate.understand.suppressions import read_suppressions
 _READS = re.compile(r"load_weights|load_model|h5py|os\.path\.(exists|isfile)|glob")
 _LOADS_MODELS = re.compile(r"\b(load_model|model_from_json)\(")
 _WRITES = re.compile(r"save_weights|ModelCheckpoint|\.save\(")
+_SAVES_MODELS = re.compile(r"\.save\(|\b(save_model|to_json|ModelCheckpoint)\(")
+_REGISTERED = re.compile(r"register_keras_serializable\(package=[\"'](keras_2|frozen)[\"']\)\s+(def|class) (\w+)")
+"""The definitions that are written into programs and that files of whole models name."""
 _OF_MODELS = (MODEL, *OLD_ENDINGS, ".json")
 
 
@@ -89,6 +92,11 @@ def _with_helpers(files: Sequence[FileResult]) -> Iterator[_Mention]:
     """The files of a module that saves whole models with a class or a function which was written into its program."""
     for file in files:
         needed = {finding.code: what for finding in file.findings if (what := needed_by(finding.message)) is not None}
+        if file.changed and _SAVES_MODELS.search(file.after):
+            # Nothing is said of a model that the file itself loads again, and others may load it too.
+            for package, kind, name in _REGISTERED.findall(file.after):
+                code = codes.FROZEN_BATCH_NORM if package == "frozen" else codes.RECURRENT_DEFAULTS
+                needed[code] = f"{'class' if kind == 'class' else 'function'} {name}"
         names = {text for text, _, _ in _strings(file.after) if text.endswith(_OF_MODELS)} if needed else ()
         for name in sorted(names):
             if not name.endswith(WEIGHTS) and _is_telling(name):

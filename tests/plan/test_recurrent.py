@@ -138,7 +138,7 @@ def test_no_other_hard_sigmoid_is_touched(before: str, layer: str) -> None:
 SAVED = """\
 from keras.callbacks import ModelCheckpoint
 from keras.layers import LSTM, Dense
-from keras.models import Sequential, load_model
+from keras.models import Sequential, load_model, model_from_json
 from keras.utils import multi_gpu_model
 
 net = Sequential([LSTM(8, recurrent_activation={gates}, input_shape=(5, 4)), Dense(1)])
@@ -160,6 +160,20 @@ parallel.compile("sgd", "mse")
         ("'hard_sigmoid'", "net.save_weights('net.h5')", 0),
         ("'hard_sigmoid'", "kept = ModelCheckpoint('net.h5', save_weights_only=True)", 0),
         ("'hard_sigmoid'", "again = load_model('net.h5')", 0),
+        # What the program loads itself, it loads with the function.
+        ("'hard_sigmoid'", "net.save('net.h5')\nagain = load_model('net.h5')", 0),
+        ("'hard_sigmoid'", "net.save(path)\nagain = load_model(path)", 1),
+        ("'hard_sigmoid'", "path = folder + name\nnet.save(path)\nagain = load_model(path)", 0),
+        ("'hard_sigmoid'", "net.save('a/net.h5')\nagain = load_model('b/net.h5')", 1),
+        ("'hard_sigmoid'", "net.save('net.h5')\nagain = load_model('other.h5')", 1),
+        ("'hard_sigmoid'", "net.save('net.h5')\nnet.load_weights('net.h5')", 1),
+        ("'hard_sigmoid'", "net.save('net.h5' if final else 'last.h5')\nagain = load_model('net.h5')", 1),
+        ("'hard_sigmoid'", "net.save('net.h5' if final else name)\nagain = load_model('net.h5')", 1),
+        ("'hard_sigmoid'", "kept = ModelCheckpoint('net.h5')\nagain = load_model('net.h5')", 0),
+        ("'hard_sigmoid'", "kept = ModelCheckpoint('net{epoch}.h5')\nagain = load_model('net3.h5')", 1),
+        ("'hard_sigmoid'", "again = model_from_json(net.to_json())", 0),
+        ("'hard_sigmoid'", "text = net.to_json()\nagain = model_from_json(text)", 0),
+        ("'hard_sigmoid'", "text = net.to_json()\nprint(text)\nagain = model_from_json(other)", 1),
         ("'sigmoid'", "net.save('net.h5')", 0),
         ("'sigmoid'", "kept = ModelCheckpoint('net.h5')", 0),
     ],
@@ -168,6 +182,14 @@ def test_where_a_model_is_saved_with_the_function_it_is_said(gates: str, saving:
     file = check_migrated(SAVED.format(gates=gates, saving=saving))
     messages = [finding.message for finding in file.findings if finding.code == "TFM303" and finding.action == "warn"]
     assert sum("the file names the function keras_2_hard_sigmoid" in message for message in messages) == told
+
+
+@pytest.mark.parametrize(("imported", "told"), [("import other", 1), ("import train", 0)])
+def test_it_is_said_of_a_file_that_is_loaded_only_without_the_function(imported: str, told: int) -> None:
+    loader = f"import keras.utils\nfrom keras.models import load_model\n{imported}\n\nmodel = load_model('net.h5')\n"
+    saver = SAVED.format(gates="'hard_sigmoid'", saving="net.save('net.h5')")
+    file = check_migrated(saver, reading=loader, other="import keras.utils\n")
+    assert actions(file, "TFM303").count("warn") == told
 
 
 @pytest.mark.parametrize(("imported", "told"), [("import other", 1), ("import maker", 0), ("import net", 0)])

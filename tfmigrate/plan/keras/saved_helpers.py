@@ -9,13 +9,15 @@ import libcst as cst
 
 from tfmigrate.file_names import needs_in
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import is_false
+from tfmigrate.plan.change.calls import is_false, passed_as
 from tfmigrate.plan.keras.checkpoints import checkpoints
+from tfmigrate.plan.keras.saving import files_of
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.plan.names.runs import imported_by
 from tfmigrate.understand.contents import models_of
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
+from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.values import ModelObject
 from tfmigrate.walk import walk
 
@@ -33,13 +35,18 @@ class SavedHelper:
     """The nodes that are changed into uses of it; only modules that have some."""
 
     def files(self, context: Context) -> Iterator[CallChange]:
-        """Each place that saves such a model, and each that may load one and does not know the helper."""
+        """Each place that saves such a model, and each that may load one and does not know the helper.
+
+        Where the program itself loads the file, and has the helper, nothing is said of what saves it.
+        """
         facts = context.facts
         if not self.used_at:
             return
-        for node in _saves(facts, frozenset[cst.CSTNode]().union(*self.used_at.values())):
-            yield CallChange(self.code, node, needs_in(self.what), action="warn")
-        if any(_in_one_process(facts.module, user, context.migration) for user in self.used_at):
+        knows = any(_in_one_process(facts.module, user, context.migration) for user in self.used_at)
+        for call, path in _saves(facts, frozenset[cst.CSTNode]().union(*self.used_at.values())):
+            if not (knows and _is_loaded_again(call, path, context)):
+                yield CallChange(self.code, call, needs_in(self.what), action="warn")
+        if knows:
             return
         maker = min(module.path for module in self.used_at)
         for call in facts.module.calls:
@@ -48,23 +55,39 @@ class SavedHelper:
                 yield CallChange(self.code, call, f"{message}, or import it", action="warn")
 
 
-def _saves(facts: Facts, used_at: Set[cst.CSTNode]) -> Iterator[cst.Call]:
-    """The calls that save a whole model which has such a layer, or may have one."""
+def _saves(facts: Facts, used_at: Set[cst.CSTNode]) -> Iterator[tuple[cst.Call, cst.BaseExpression | None]]:
+    """The calls that save a whole model which has such a layer, or may have one, with the path; a text has none."""
     seen: set[cst.Call] = set()
     for use in facts.uses:
         if use.method in ("save", "to_json") and use.is_of_model and use.call not in seen:
             if not use.models or _has_one(use.models, used_at):
                 seen.add(use.call)
-                yield use.call
+                path = passed_as("filepath", 0, use.call) if use.method == "save" else None
+                yield use.call, path.value if path is not None else None
     for call in facts.module.calls:
         if facts.canonical(call.func) == "keras.models.save_model" and call.args:
             models = frozenset[ModelObject]().union(*map(models_of, facts.options(call.args[0].value)))
             if not models or _has_one(models, used_at):
-                yield call
+                path = passed_as("filepath", 1, call)
+                yield call, path.value if path is not None else None
     for checkpoint in checkpoints(facts):
         only = checkpoint.named.get("save_weights_only")
         if only is None or is_false(only):
-            yield checkpoint.call
+            yield checkpoint.call, checkpoint.named.get("filepath")
+
+
+def _is_loaded_again(call: cst.Call, path: cst.BaseExpression | None, context: Context) -> bool:
+    """Whether what a call saves, or returns, is what the program loads, as far as its name or its variable says."""
+    facts, scopes = context.facts, context.scopes
+    saved = settled(path, scopes) if path is not None else call
+    loads = (load for load in facts.module.calls if load.args and facts.canonical(load.func) in _LOADERS)
+    if any(settled(load.args[0].value, scopes) is saved for load in loads):
+        return True
+    files = context.migration.once(files_of)
+    if path is None or facts.module not in files.paths.facts:
+        return False
+    endings, known = files.paths.endings(path, facts.module)
+    return known and bool(endings) and all(ending.text in files.loaded for ending in endings)
 
 
 def _has_one(models: Iterable[ModelObject], used_at: Set[cst.CSTNode]) -> bool:

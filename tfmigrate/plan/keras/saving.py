@@ -74,6 +74,8 @@ class Files:
     """Of each literal that must change the ending that it needs where it stands."""
     read: Set[str]
     """The names that the program loads weights or models from."""
+    loaded: Set[str]
+    """Those that it loads whole models from."""
 
 
 def files_of(migration: Migration) -> Files:
@@ -102,7 +104,7 @@ def files_of(migration: Migration) -> Files:
             if _is_old(literal.text) and (not _may_stay(literal.text, saved.ending) or literal.text in loaded):
                 endings[literal.node] = _new_ending_of(literal.text, saved.ending, loaded)
                 (weights if saved.ending == WEIGHTS else whole)[literal.text] = endings[literal.node]
-    return Files(paths, written, {**whole, **weights}, whole, endings, read)
+    return Files(paths, written, {**whole, **weights}, whole, endings, read, loaded)
 
 
 @dataclass(frozen=True)
