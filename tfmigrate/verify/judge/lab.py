@@ -15,7 +15,7 @@ from tfmigrate.verify.judge.compare import through_steps
 from tfmigrate.verify.judge.depth import coverage
 from tfmigrate.verify.judge.plan import SHARED, Plan, again, all_migrated, all_restored
 from tfmigrate.verify.judge.report import CONTROL, Pair, Report, RunSummary, Verdict, summarize
-from tfmigrate.verify.run import packages
+from tfmigrate.verify.run import needs, packages
 from tfmigrate.verify.run.outcome import STOPPED
 from tfmigrate.verify.run.side_by_side import usual_jobs
 from tfmigrate.verify.run.trace import Place
@@ -311,6 +311,16 @@ def builds_otherwise(lab: Lab, reference: Run) -> str:
             error = crash.shorten(old.message)
             return f"the old Keras builds another model than Keras {keras} does from the same script ({error})"
     return ""
+
+
+def cannot_start(lab: Lab) -> str:
+    """Why the new script cannot even be started, asked before anything is run; empty where it may."""
+    if not lab.plan.modern:
+        how = "pip install 'tfmigrate[verify]', or --new-python"
+        return f"no interpreter with TensorFlow 2.16 or later was found; {how}"
+    if lab.runs:
+        return ""
+    return next(filter(None, map(needs.why_it_cannot_start, all_migrated(lab.plan))), "")
 
 
 def could_not_run(lab: Lab) -> tuple[Verdict, str] | None:

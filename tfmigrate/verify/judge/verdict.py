@@ -31,6 +31,7 @@ from tfmigrate.verify.judge.lab import (
     Publish,
     Tell,
     builds_otherwise,
+    cannot_start,
     could_not_run,
     reference_run,
     replicas_of,
@@ -92,11 +93,8 @@ def _judge(lab: Lab) -> Report:
 
 def _judge_once(lab: Lab) -> Report:
     plan = lab.plan
-    if not plan.modern:
-        reason = (
-            "no interpreter with TensorFlow 2.16 or later was found; pip install 'tfmigrate[verify]', or --new-python"
-        )
-        return _report(lab, "COULD NOT RUN", reason)
+    if why := cannot_start(lab):
+        return _report(lab, "COULD NOT RUN", why)
 
     reference = reference_run(lab)
     if reference is None:

@@ -21,6 +21,7 @@ from tfmigrate.verify.judge.lab import (
     Lab,
     Publish,
     Tell,
+    cannot_start,
     could_not_run,
     genuine_world,
     replicas_of,
@@ -80,9 +81,8 @@ def quantities(trace: Trace) -> dict[str, float]:
 
 
 def _judge(lab: Lab, pairs: int) -> Report:
-    chosen = lab.plan
-    if not chosen.modern:
-        return _report(lab, "COULD NOT RUN", "no interpreter with TensorFlow 2.16 or later was found; see --new-python")
+    if why := cannot_start(lab):
+        return _report(lab, "COULD NOT RUN", why)
     looks = plan(pairs)
     if not looks:
         return _report(lab, "INCONCLUSIVE", f"{pairs} pairs of runs are too few; {FEWEST} at least can decide anything")

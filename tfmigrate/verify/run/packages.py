@@ -112,7 +112,7 @@ def provide(world: World, tell: Callable[[str], None] = lambda line: None) -> Pr
     What cannot be had is in the notes, with the reason; nothing is raised.
     """
     wanted = [name for name in imported_by(world) if name not in NOT_WANTED]
-    lacking = _lacking(world.runtime, wanted) if wanted else []
+    lacking = lacking_in(world.runtime, wanted)
     if not lacking:
         return Provided()
     required: dict[str, str] = {}
@@ -155,8 +155,11 @@ def _until(runtime: Runtime) -> date:
     return known + IN_USE
 
 
-def _lacking(runtime: Runtime, modules: Sequence[str]) -> list[str]:
-    """None of them where the interpreter does not answer: its run will say why."""
+def lacking_in(runtime: Runtime, modules: Sequence[str]) -> list[str]:
+    """Those of some modules that an interpreter does not find. None of them where it does not answer: its run will say
+    why."""
+    if not modules:
+        return []
     try:
         answer = subprocess.run(
             [str(runtime.python), "-I", "-c", FIND, *modules],

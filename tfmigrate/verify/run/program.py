@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from tfmigrate.files import regular
 
 
-def program_of(folder: Path, script: str, home: Path | None = None) -> dict[str, bytes]:
+def program_of(
+    folder: Path, script: str, home: Path | None = None, followed: Callable[[bytes], bytes] = lambda source: source
+) -> dict[str, bytes]:
     """The script and the modules in its program's folder that it imports, by path in the folder to source. `home` is
     where absolute imports begin, by default the script's own folder.
 
-    Imports are read, not run: one that the program makes up at run time is not followed.
+    Imports are read, not run: one that the program makes up at run time is not followed. `followed`: the part of a
+    module whose imports count.
     """
     home = (folder / script).parent if home is None else home
     files = {script: regular.read(folder / script)}
     pending = [script]
     while pending:
         name = pending.pop()
-        for path in _imported(files[name], (folder / name).parent, home):
+        for path in _imported(followed(files[name]), (folder / name).parent, home):
             key = path.relative_to(folder).as_posix() if path.is_relative_to(folder) else None
             if key is not None and key not in files:
                 with suppress(OSError):  # not a file, or not ours to read: then neither does Python import it
