@@ -104,7 +104,7 @@ def test_the_packages_of_each_world_are_told(lab: Laboratory) -> None:
 
 
 def test_versions_of_what_the_script_imports_are_in_its_run(lab: Laboratory) -> None:
-    ended = End(True, None, 1.0, 1.0, None, None, {"pandas": "0.25.3"})
+    ended = End(True, None, 1.0, 1.0, None, None, packages={"pandas": "0.25.3"})
     trace = replace(train(lab.folder / "one", OLD), end=ended)
     assert summarize("genuine", "", trace, 1.0, "ok").packages == {"numpy": "1.19.5", "pandas": "0.25.3"}
 
