@@ -713,6 +713,27 @@ def test_an_optimizer_of_an_unread_class_and_mapping_is_reported(optimizer: str,
 
 
 @pytest.mark.parametrize(
+    "wrapped", ["multi_gpu_model(net(), gpus=2)", "net()"], ids=["multi_gpu_model", "in a scope already"]
+)
+def test_an_unread_optimizer_is_reported_in_the_module_that_makes_it(wrapped: str) -> None:
+    train = (
+        "import tensorflow as tf\nfrom tensorflow.keras.utils import multi_gpu_model\n"
+        "from parts import net, stepper\n\n"
+        "with tf.distribute.MirroredStrategy().scope():\n    model = net()\n    model.compile(stepper(), 'mse')\n"
+    )
+    if wrapped != "net()":
+        train = train.replace("with tf.distribute.MirroredStrategy().scope()", "if True").replace("net()", wrapped)
+    parts = (
+        "from tensorflow.keras.layers import Dense\nfrom tensorflow.keras.models import Sequential\n\n\n"
+        "def net():\n    return Sequential([Dense(1, input_shape=(4,))])\n\n\n"
+        "def stepper():\n    kind = TASK['class']\n    return kind(**TASK['settings'])\n"
+    )
+    files = {file.path: file for file in migrate_sources({"train.py": train, "parts.py": parts}, Settings())}
+    told = {path: [f.line for f in file.findings if "cannot be read" in f.message] for path, file in files.items()}
+    assert told == {"train.py": [], "parts.py": [11]}
+
+
+@pytest.mark.parametrize(
     ("metrics", "old", "new"),
     [
         ('["mse"]', "val_mean_squared_error", "val_mse"),

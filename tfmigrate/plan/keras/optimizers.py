@@ -16,7 +16,7 @@ from tfmigrate.plan.keras import positions
 from tfmigrate.plan.keras.decays import decays_of
 from tfmigrate.plan.keras.gradient_clipping import CLIPS, bounds_of
 from tfmigrate.plan.keras.old_defaults import NADAM, PACKAGE, UNDER_ROOT, WHY_SQUARED, concerns, story
-from tfmigrate.plan.names.context import Context
+from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.plan.names.tables import Tables
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
@@ -29,17 +29,23 @@ from tfmigrate.written import Code
 def check(context: Context) -> Iterator[CallChange]:
     facts, decays = context.facts, context.migration.once(decays_of)
     yield from optimizer_calls(facts, context.settings, context.tables, context.tf, decays.divided | decays.kept)
-    yield from unread_arguments(facts, context.tables)
+    yield from _unread_arguments(facts, context.tables, context.migration.once(_compiled_with))
 
 
-def unread_arguments(facts: Facts, tables: Tables) -> Iterator[CallChange]:
+def _compiled_with(migration: Migration) -> frozenset[cst.CSTNode | None]:
+    """What makes the optimizers that some compile() of the program is given, where no class is known."""
+    compiles = (use for use in migration.facts.uses if use.method == "compile")
+    arguments = (use.argument(0, "optimizer") for use in compiles)
+    optimizers = (option for value in arguments if value is not None for option in options(value))
+    return frozenset(option.node for option in optimizers if isinstance(option, Opaque))
+
+
+def _unread_arguments(facts: Facts, tables: Tables, compiled: Container[cst.CSTNode | None]) -> Iterator[CallChange]:
     """`getattr(optimizers, name)(**params)`, where neither the class nor the mapping can be read, and `kind(lr=0.1)` of
     an unknown kind."""
-    compiles = (use for use in facts.uses if use.method == "compile")
-    arguments = (use.argument(0, "optimizer") for use in compiles)
-    optimizers = (option for value in arguments if value is not None for option in in_order(value))
-    calls = (option.node for option in optimizers if isinstance(option, Opaque))
-    for call in dict.fromkeys(call for call in calls if isinstance(call, cst.Call)):
+    for call in facts.module.calls:
+        if call not in compiled:
+            continue
         if any(arg.star == "**" for arg in call.args) and not _optimizer_classes(facts, call):
             message = (
                 "compile() is given this optimizer, and what `**` passes to it cannot be read: where that holds `lr`, "
