@@ -106,3 +106,50 @@ def test_a_name_that_another_module_passes() -> None:
     files = migrate_sources({"net.py": net, "main.py": "from net import fit\n\nfit('a.h5')\n"}, Settings())
     assert {file.path: "a.weights.h5" in file.after for file in files} == {"net.py": False, "main.py": True}
     assert [f.action for file in files for f in file.findings if f.code == "TFM205"] == ["rewrite"]
+
+
+KEEPER = """\
+class Keeper(Callback):
+    def __init__(self, path, weights_only=False):
+        super().__init__()
+        self.path = path
+        self.weights_only = weights_only
+
+    def on_epoch_end(self, epoch, logs=None):
+        path = self.path.format(epoch)
+        if self.weights_only:
+            model.save_weights(path)
+        else:
+            model.save(path)
+
+
+"""
+SAVE = """\
+def save(path, *, whole=True):
+    if not whole:
+        model.save_weights(path)
+    else:
+        model.save(path)
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("head", "call", "written"),
+    [
+        (KEEPER, "Keeper('{}.hdf5')", "Keeper('{}.hdf5')"),
+        (KEEPER, "Keeper('{}.hdf5', False)", "Keeper('{}.hdf5', False)"),
+        (KEEPER, "Keeper('{}.hdf5', weights_only=0)", "Keeper('{}.hdf5', weights_only=0)"),
+        (KEEPER, "Keeper('{}.hdf5', True)", "Keeper('{}.weights.h5', True)"),
+        (KEEPER, "Keeper('{}.hdf5', weights_only=chosen)", "Keeper('{}.weights.h5', weights_only=chosen)"),
+        (KEEPER.replace("self.weights_only = ", "self.weights_only = chosen\n        self.weights_only = "),
+         "Keeper('{}.hdf5')", "Keeper('{}.weights.h5')"),
+        (KEEPER.replace("=False", ""), "Keeper('{}.hdf5', **chosen)", "Keeper('{}.hdf5', **chosen)"),
+        (SAVE, "save('a.hdf5')", "save('a.hdf5')"),
+        (SAVE, "save('a.hdf5', whole=False)", "save('a.weights.h5', whole=False)"),
+    ],
+)  # fmt: skip
+def test_a_name_that_a_switch_keeps_from_the_weights_stays(head: str, call: str, written: str) -> None:
+    file = migrate(f"{HEAD}from keras.callbacks import Callback\n\n\n{head}x = {call}\n")
+    assert f"x = {written}\n" in file.after

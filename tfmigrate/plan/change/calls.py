@@ -173,6 +173,13 @@ def is_flag(node: cst.BaseExpression) -> bool:
     return is_true(node) or is_false(node)
 
 
+def truth_of(node: cst.BaseExpression) -> bool | None:
+    """Whether a literal counts as true, as 1 and "True" do too; None for anything else."""
+    if isinstance(node, cst.Integer | cst.SimpleString):
+        return bool(node.evaluated_value)
+    return is_true(node) if is_flag(node) or is_none(node) else None
+
+
 def given_optimizer(call: cst.Call) -> cst.BaseExpression | None:
     """What compile() is given as its optimizer, where that is a name or an attribute."""
     argument = passed_as("optimizer", 0, call)

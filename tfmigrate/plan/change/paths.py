@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import libcst as cst
 
 from tfmigrate.file_names import shape_of
+from tfmigrate.plan.change.calls import truth_of
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module, dotted
+from tfmigrate.understand.program import Module, Unit, dotted
 from tfmigrate.understand.reaching import bound, default_of, parameters_of, reaching, settled, value_of
 from tfmigrate.understand.scopes import LexicalScope, Scopes
 from tfmigrate.understand.values import ClassValue, FunctionValue, Method
@@ -66,6 +67,8 @@ class Paths:
     scopes: Mapping[Module, Scopes]
     calls: Mapping[cst.FunctionDef, Sequence[tuple[Module, cst.Call]]]
     """The calls of each function; of a class, those of its `__init__`."""
+    given: Mapping[tuple[cst.FunctionDef, str], bool] = field(default_factory=dict)
+    """What parameters of functions are where the paths are read: true, or not."""
 
     @classmethod
     def of(cls, facts: Mapping[Module, Facts], scopes: Mapping[Module, Scopes]) -> Paths:
@@ -75,6 +78,32 @@ class Paths:
                 for called in {*_called(call, own)}:
                     calls[called].append((module, call))
         return cls(facts, scopes, calls)
+
+    def at(self, unit: Unit, module: Module) -> Paths:
+        """The paths at a place that is only reached where some parameters are true, or not: `if self.weights_only:`."""
+        given = dict(self.given)
+        for owner, block in module.arms(unit):
+            if isinstance(owner, cst.If):
+                test, holds = owner.test, block is owner.body
+                while isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+                    test, holds = test.expression, not holds
+                parameter = self._parameter(test, module)
+                if parameter is not None:
+                    given[parameter] = holds
+        return replace(self, given=given)
+
+    def _parameter(self, node: cst.BaseExpression, module: Module) -> tuple[cst.FunctionDef, str] | None:
+        """The parameter that a name is, or that an attribute of `self` is set to and never to anything else."""
+        if isinstance(node, cst.Attribute):
+            values = self._assigned(node, module)
+            return self._parameter(values[0], module) if len(values) == 1 and isinstance(values[0], cst.Name) else None
+        scopes = self.scopes[module]
+        scope = scopes.holding(node) if isinstance(node, cst.Name) else None
+        bindings = reaching(node.value, scope, scopes) if isinstance(node, cst.Name) and scope is not None else []
+        function = bindings[0].scope.node if len(bindings) == 1 and value_of(bindings[0]) is None else None
+        if not isinstance(node, cst.Name) or not isinstance(function, cst.FunctionDef):
+            return None
+        return (function, node.value) if node.value in parameters_of(function) else None
 
     def endings(self, node: cst.BaseExpression, module: Module) -> tuple[frozenset[Ending], bool]:
         """The literals that a path may end with, and whether there are no other ones."""
@@ -137,23 +166,34 @@ class Paths:
             passed = bound(call.args, parameters)
             if passed is None:
                 yield None, place
-            else:
+            elif self._may_be(function, passed):
                 yield (passed[name].value, place) if name in passed else (default, module)
+
+    def _may_be(self, function: cst.FunctionDef, passed: Mapping[str, cst.Arg]) -> bool:
+        """Whether a call may be one of those that lead to the place where the path is read."""
+        for (owner, name), needed in self.given.items():
+            value = passed[name].value if name in passed else default_of(name, function)
+            if owner is function and value is not None and truth_of(value) is (not needed):
+                return False
+        return True
 
     def _kept(self, node: cst.Attribute, module: Module) -> Iterator[tuple[cst.BaseExpression | None, Module]]:
         """What the methods of a class assign to `self.path`."""
+        values: list[cst.BaseExpression | None] = [*self._assigned(node, module)]
+        yield from ((value, module) for value in values or [None])
+
+    def _assigned(self, node: cst.Attribute, module: Module) -> list[cst.BaseExpression]:
         root = node.value
         scope = self.scopes[module].holding(root) if isinstance(root, cst.Name) else None
         while scope is not None and not isinstance(scope.node, cst.FunctionDef):
             scope = scope.parent
         around = scope.parent.node if scope is not None and scope.parent is not None else None
         name = dotted(node)
-        values: list[cst.BaseExpression | None] = [
+        return [
             part.value
             for part in (walk(around) if isinstance(around, cst.ClassDef) else ())
             if isinstance(part, cst.Assign) and any(dotted(target.target) == name for target in part.targets)
         ]
-        yield from ((value, module) for value in values or [None])
 
 
 def _called(call: cst.Call, facts: Facts) -> Iterator[cst.FunctionDef]:

@@ -12,7 +12,7 @@ import libcst as cst
 from tfmigrate.file_names import MODEL, OLD_ENDINGS, WEIGHTS, example_of, shape_of
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import Revision, is_false, is_flag, is_none, is_true, keywords, passed_as, text_of
+from tfmigrate.plan.change.calls import Revision, is_false, keywords, passed_as, text_of, truth_of
 from tfmigrate.plan.change.paths import Ending, Paths, ending_of, name_shape
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.callbacks import changed_keys, renamed_keys
@@ -22,7 +22,7 @@ from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.contents import all_models
 from tfmigrate.understand.lifecycle import Facts, Use
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.program import Module, Unit
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import Method, ModelObject
@@ -88,8 +88,9 @@ def files_of(migration: Migration) -> Files:
     loaded: set[str] = set()
     read: set[str] = set()
     for module, draft in drafts.items():
-        for path, ending in _writers(draft.facts):
-            written.append(Written(path, module, ending, *paths.endings(path, module)))
+        for path, ending, unit in _writers(draft.facts):
+            there = paths.at(unit, module) if unit is not None else paths
+            written.append(Written(path, module, ending, *there.endings(path, module)))
         for call in draft.facts.module.calls:
             if call.args and _reads(call, draft.facts):
                 names_read = {known.text for known in paths.endings(call.args[0].value, module)[0]}
@@ -398,23 +399,16 @@ def _is_load_model(call: cst.Call, facts: Facts) -> bool:
     return facts.canonical(call.func) == "keras.models.load_model"
 
 
-def _writers(facts: Facts) -> Iterator[tuple[cst.BaseExpression, str]]:
-    """Each path that is written, and the ending Keras 3 wants: of weights, or of a whole model."""
+def _writers(facts: Facts) -> Iterator[tuple[cst.BaseExpression, str, Unit | None]]:
+    """Each path that is written, the ending Keras 3 wants, of weights or of a whole model, and where that is done."""
     for use in facts.uses:
         if use.method == "save_weights" and use.call.args and not use.call.args[0].star:
-            yield use.call.args[0].value, WEIGHTS
+            yield use.call.args[0].value, WEIGHTS, use.site.unit
     for checkpoint in checkpoints(facts):
         only = checkpoint.named.get("save_weights_only")
-        weights = False if only is None else _truth(only)
+        weights = False if only is None else truth_of(only)
         if "filepath" in checkpoint.named and weights is not None:
-            yield checkpoint.named["filepath"], WEIGHTS if weights else MODEL
-
-
-def _truth(node: cst.BaseExpression) -> bool | None:
-    """Whether a literal counts as true, as 1 and "True" do too; None for anything else."""
-    if isinstance(node, cst.Integer | cst.SimpleString):
-        return bool(node.evaluated_value)
-    return is_true(node) if is_flag(node) or is_none(node) else None
+            yield checkpoint.named["filepath"], WEIGHTS if weights else MODEL, None
 
 
 def _change(
@@ -442,7 +436,7 @@ def _in_hdf5(facts: Facts, scopes: Scopes, renamed: Container[str]) -> Iterator[
     """The models of each place that saves one to an HDF5 file, or to one whose ending is not known; none where they are
     not known, as of a checkpoint."""
     unknown = frozenset[ModelObject]()
-    paths = [(path, unknown) for path, ending in _writers(facts) if ending == MODEL]
+    paths = [(path, unknown) for path, ending, _ in _writers(facts) if ending == MODEL]
     for use in facts.uses:
         if use.method == "save" and use.is_of_model and use.call.args:
             paths.append((keywords(use.call).get("filepath", use.call.args[0]).value, use.models))
