@@ -6,6 +6,8 @@ import pytest
 
 # ruff: noqa: E501 (a line for each case)
 from tests.kit import actions, migrate
+from tfmigrate.rewrite import migrate_sources
+from tfmigrate.settings import Settings
 
 HEAD = """\
 from keras.layers import Dense
@@ -101,3 +103,47 @@ def test_an_arm_that_returns_has_a_strategy_of_one_device() -> None:
         'model = get(args.path)\nmodel.compile("sgd", "mse")\nmodel.fit(batches)\n'
     )
     assert actions(migrate(text), "TFM429") == []
+
+
+def test_the_other_arm_is_not_reported_in_another_call_of_the_same_method() -> None:
+    net = '''\
+from keras.layers import Dense, Input
+from keras.models import Model
+from keras.utils import multi_gpu_model
+
+
+class Net:
+    def __init__(self, gpus=1):
+        self.gpus = gpus
+        if self.gpus <= 1:
+            self.model, inputs = self.build()
+            self.compile(inputs)
+        else:
+            self.model, inputs = self.build()
+            self.model = multi_gpu_model(self.model, gpus=self.gpus)
+            self.compile(inputs)
+
+    def build(self):
+        inputs = Input((4,))
+
+        def block(x):
+            return Dense(1)(x)
+
+        model = Model(inputs, block(inputs))
+        return model, inputs
+
+    def compile(self, inputs):
+        self.model.compile("sgd", "mse")
+
+    def train(self, batches):
+        self.model.fit(batches)
+
+    def load(self, path):
+        self.model, inputs = self.build()
+        self.compile(inputs)
+        self.model.load_weights(path)
+'''
+    use = "from net import Net\n\nnet = Net()\nif __debug__:\n    net.load('a.h5')\nnet.train(batches)\n"
+    files = migrate_sources({"net.py": net, "one.py": use, "other.py": use.replace("()", "(1)")}, Settings())
+    lines = [(file.path, found.line) for file in files for found in file.findings if found.code == "TFM429"]
+    assert lines == [("net.py", net[: net.index("def load")].count("\n") + 2)]

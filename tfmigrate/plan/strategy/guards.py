@@ -63,7 +63,7 @@ def is_instead_of(wrap: Wrap, site: Site) -> bool:
     """
     sites = list(site.chain())
     for other in wrap.site.chain():
-        if any(outer.frame is other.frame and outer.frame.module.exclusive(outer.unit, other.unit) for outer in sites):
+        if any(_is_same_code(outer, other) and outer.frame.module.exclusive(outer.unit, other.unit) for outer in sites):
             return True
     for guard in wrap.guards:
         if isinstance(guard.node, cst.If) and guard.site.unit is guard.node:
@@ -75,6 +75,12 @@ def is_instead_of(wrap: Wrap, site: Site) -> bool:
             ):
                 return True
     return False
+
+
+def _is_same_code(one: Site, other: Site) -> bool:
+    """Whether two places are in one function, in whichever calls of it: each asks the `if` round the wrap itself."""
+    function = one.frame.function
+    return one.frame is other.frame or (function is not None and function is other.frame.function)
 
 
 def is_cpu_device(unit: cst.CSTNode, facts: Facts) -> bool:
