@@ -45,7 +45,7 @@ class Moves:
         if new == name or (not name.startswith((_PRIVATE, *_INNER)) and not _is_private(name)):
             return new
         index = public_names()
-        return name if all(index.missing(new, version) for version in index.versions(new)) else new
+        return new if any(index.entry(new, version) is not None for version in index.versions(new)) else name
 
     def _moved_once(self, name: str) -> str:
         row = self._row_of(name)
