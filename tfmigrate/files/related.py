@@ -145,10 +145,11 @@ def mentions_of_classes(
 
 
 def _wrapper_classes(data: bytes, needles: Sequence[bytes]) -> Iterator[bytes]:
-    """The classes of a module's top level that hold a needle and take over the attributes of another object."""
+    """The classes of a module's top level that hold a needle and take over the attributes of another object, or place
+    what they do on devices."""
     for statement in _STATEMENT.split(data):
         defined = _DEFINED.match(statement)
-        if defined and statement.startswith(b"class") and b"__dict__" in statement:
+        if defined and statement.startswith(b"class") and (b"__dict__" in statement or b".device(" in statement):
             if any(needle in statement for needle in needles):
                 yield defined[1]
 

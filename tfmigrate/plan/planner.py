@@ -363,13 +363,16 @@ def _say_what_changes_with_others(drafts: Mapping[Module, Draft]) -> None:
 
 
 def _drop_wrapper_classes(wrapper_classes: Collection[ClassValue], drafts: Mapping[Module, Draft]) -> None:
-    """Model classes that only wrap a wrap go with the last one."""
+    """Model classes that are the parallel model go with the last one."""
     for wrapper_class in wrapper_classes:
         draft = drafts[wrapper_class.closure.module]
         draft.edits.append(Unwrap(wrapper_class.node, None))
-        for call in wraps_in(wrapper_class, drafts):
-            message = f"the class {wrapper_class.node.name.value}, which only wraps a model, is removed"
-            draft.say(codes.MULTI_GPU_MODEL, call, message, "rewrite")
+        wrapping = list(wraps_in(wrapper_class, drafts))
+        does = "only wraps a model" if wrapping else "splits the batch among the GPUs"
+        message = f"the class {wrapper_class.node.name.value}, which {does}, is removed"
+        places: list[cst.CSTNode] = [*wrapping] or [wrapper_class.node]
+        for place in places:
+            draft.say(codes.MULTI_GPU_MODEL, place, message, "rewrite")
 
 
 def _say_emptied(drafts: Mapping[Module, Draft]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 import libcst as cst
 
@@ -22,14 +22,20 @@ def is_copy(function: cst.FunctionDef | cst.Lambda) -> bool:
     parameters = [param.name.value for param in (*function.params.posonly_params, *function.params.params)]
     if not parameters or any("gpu" not in name.lower() for name in parameters[1:2]):
         return False
-    under_device = [part for loop in _loops(function) for part in walk(loop) if _places_on_device(part)]
-    calls_model = any(
-        isinstance(part, cst.Call) and isinstance(part.func, cst.Name) and part.func.value == parameters[0]
-        for block in under_device
-        for part in walk(block)
-    )
     called = {_last_name(part.func) for part in calls_in(function)}
-    return calls_model and bool(called & {"concatenate", "Concatenate", "merge", "concat"}) and "Model" in called
+    return calls_on_devices(function, frozenset(parameters[:1])) and joins_outputs(function) and "Model" in called
+
+
+def calls_on_devices(code: cst.CSTNode, models: Set[str]) -> bool:
+    """Whether code calls one of the models with these names (`model`, `self.inner`) under a device inside a loop."""
+    blocks = (part for loop in nodes_in(code, cst.For) for part in walk(loop) if _places_on_device(part))
+    return any(isinstance(part, cst.Call) and dotted(part.func) in models for block in blocks for part in walk(block))
+
+
+def joins_outputs(code: cst.CSTNode) -> bool:
+    """Whether code puts the outputs of the devices together."""
+    called = {_last_name(part.func) for part in calls_in(code)}
+    return bool(called & {"concatenate", "Concatenate", "merge", "concat"})
 
 
 def returns_plain_alone(function: cst.FunctionDef | cst.Lambda) -> bool:
@@ -126,10 +132,6 @@ def _asks_for_one(test: cst.BaseExpression, gpus: str) -> bool:
     limits = {cst.LessThanEqual: "1", cst.LessThan: "2", cst.Equal: "1"}
     limit = limits.get(type(target.operator))
     return isinstance(target.comparator, cst.Integer) and target.comparator.value == limit
-
-
-def _loops(function: cst.FunctionDef) -> list[cst.For]:
-    return nodes_in(function, cst.For)
 
 
 def _places_on_device(node: cst.CSTNode) -> bool:

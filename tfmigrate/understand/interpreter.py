@@ -57,7 +57,7 @@ from tfmigrate.understand.values import (
     unbound,
 )
 from tfmigrate.understand.wrapper_classes import wrapper_parameters
-from tfmigrate.understand.wraps import template_by_index
+from tfmigrate.understand.wraps import template_by_index, template_kept
 
 
 def interpret(program: Program, aliases: Sequence[str] = ()) -> ProgramFacts:
@@ -229,8 +229,11 @@ class Interpreter:
         return Literal(node.evaluated_value)  # type: ignore[arg-type]
 
     def _attribute(self, node: cst.Attribute) -> Value:
-        name = node.attr.value
-        return join(*(attribute(self, option, name) for option in in_order(self.evaluate(node.value))))
+        name, owner = node.attr.value, self.evaluate(node.value)
+        template = template_kept(self.state, owner, node)
+        if template is not None:
+            return template
+        return join(*(attribute(self, option, name) for option in in_order(owner)))
 
     def _binary(self, node: cst.BinaryOperation) -> Value:
         left = self.evaluate(node.left)

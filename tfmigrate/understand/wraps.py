@@ -24,6 +24,7 @@ from tfmigrate.understand.values import (
     Value,
     options,
 )
+from tfmigrate.understand.wrapper_classes import template_attributes
 from tfmigrate.walk import walk
 
 WRAP_PARAMETERS = ("model", "gpus", "cpu_merge", "cpu_relocation")
@@ -133,6 +134,25 @@ def template_by_position(state: State, arguments: Arguments, node: cst.Call) -> 
     """`parallel.get_layer(index=-2)`, which takes it out of the same list."""
     index = dict(arguments).get("index") or (arguments[1][1] if len(arguments) > 1 else None)
     return _at_template(state, node, node.func.value, index) if isinstance(node.func, cst.Attribute) else None
+
+
+def template_kept(state: State, receiver: Value, node: cst.Attribute) -> Value | None:
+    """`parallel.inner_model`: what an object of a class of parallel models keeps, unless the program asks whether it
+    has that."""
+    parallels = [option for option in options(receiver) if isinstance(option, Parallel)]
+    classes = {parallel.wrap.wrapper_class for parallel in parallels}
+    name = node.attr.value
+    if not classes or any(cls is None or name not in template_attributes(cls) for cls in classes):
+        return None
+    if not any(_asks_for_attribute(call, name) for call in state.frame.module.calls):
+        state.facts.unwraps[node] = node.value
+    return join(*(parallel.wrap.template for parallel in parallels))
+
+
+def _asks_for_attribute(call: cst.Call, name: str) -> bool:
+    """`hasattr(model, "inner_model")`"""
+    asked = call.args[1].value if len(call.args) == 2 and dotted(call.func) == "hasattr" else None
+    return isinstance(asked, cst.SimpleString) and asked.evaluated_value == name
 
 
 def _at_template(

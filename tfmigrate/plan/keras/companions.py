@@ -7,7 +7,7 @@ one's change stands: AFTER in it names the modules that it comes after.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Set
+from collections.abc import Container, Iterable, Iterator, Set
 from functools import cache
 from graphlib import TopologicalSorter
 from importlib import import_module
@@ -21,7 +21,7 @@ from tfmigrate.plan import data, keras, names
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, combined
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Edit, Insert, Replace
+from tfmigrate.plan.edits import Edit, Insert, Replace, Unwrap
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.plan.names.readiness import missing_names
 from tfmigrate.plan.names.tables import Tables
@@ -48,9 +48,9 @@ def plan_companions(
     revisions: list[Revision] = []
     gone = draft.vanishing() - {edit.node for edit in draft.edits if isinstance(edit, Replace)}
     unread = frozenset(unread_imports(draft, exported))
-    old = frozenset(only_for_tensorflow_1(draft.facts))
+    going = frozenset(_removed_whole(draft.edits)).union(only_for_tensorflow_1(draft.facts))
     for change in _changes(Context(draft, tables, migration, unread)):
-        if change.node in old:
+        if change.node in going:
             continue
         if change.action == "warn" and any(name in gone for name in walk(change.node)):
             continue  # What it is about went with an Estimator.
@@ -68,6 +68,13 @@ def plan_companions(
     drop_numbers_of_gpus(draft, searched, exported)
     drop_other_names(draft, exported)
     return unread
+
+
+def _removed_whole(edits: Iterable[Edit]) -> Iterator[cst.CSTNode]:
+    """All that stands in classes and functions that go."""
+    for edit in edits:
+        if isinstance(edit, Unwrap) and edit.suite is None and isinstance(edit.unit, cst.ClassDef | cst.FunctionDef):
+            yield from walk(edit.unit)
 
 
 def _may_be_read_elsewhere(module: Module) -> bool:

@@ -45,14 +45,15 @@ def story_of(wrap: Wrap, draft: Draft, facts: ProgramFacts, at_hand: bool) -> st
     models = models_of(wrap.template)
     compiled = any(use.method == "compile" and concerns(use, models, (wrap,)) for use in facts.uses)
     scoped = f"the model {built} {'and its compile() go' if compiled else 'goes'} into its scope"
+    name = wrap.wrapper_class.node.name.value if wrap.wrapper_class is not None else "multi_gpu_model"
     if draft.settings.over_workers:
         return (
-            f"multi_gpu_model ({gpus}) becomes a MultiWorkerMirroredStrategy, made before all else, over the GPUs "
+            f"{name} ({gpus}) becomes a MultiWorkerMirroredStrategy, made before all else, over the GPUs "
             f"that each worker of TF_CONFIG sees; {scoped}"
         )
     if at_hand:
-        return f"multi_gpu_model ({gpus}) becomes the strategy of the model that fit() trains meanwhile; {scoped}"
-    return f"multi_gpu_model ({gpus}) becomes a MirroredStrategy; {scoped}"
+        return f"{name} ({gpus}) becomes the strategy of the model that fit() trains meanwhile; {scoped}"
+    return f"{name} ({gpus}) becomes a MirroredStrategy; {scoped}"
 
 
 def _step(site: Site, own: Module, what: str) -> str:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.change.calls import is_none, named_arguments
+from tfmigrate.plan.change.calls import is_none, named_arguments, text_of
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Edit, Remove, Replace, Unwrap
 from tfmigrate.understand.lifecycle import Guard
-from tfmigrate.understand.program import Module, only_statement, units_of
+from tfmigrate.understand.program import Module, dotted, only_statement, units_of
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import reaching
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import Parallel, options
+from tfmigrate.understand.wrapper_classes import template_attributes
 from tfmigrate.walk import nodes_in, walk
 
 
@@ -62,7 +63,10 @@ def say_unsure_templates(drafts: Mapping[Module, Draft], refused: Container[cst.
         for layers in draft.facts.values:
             if not isinstance(layers, cst.Attribute) or layers.attr.value != "layers" or layers in reported:
                 continue
-            if any(parallel.wrap.call not in refused for parallel in _parallel(draft, layers.value)):
+            parallels = _parallel(draft, layers.value)
+            if _is_told_apart(layers.value, parallels, draft.module):
+                continue
+            if any(parallel.wrap.call not in refused for parallel in parallels):
                 draft.say(
                     codes.UNSURE_TEMPLATE,
                     layers,
@@ -82,6 +86,17 @@ def say_unsure_templates(drafts: Mapping[Module, Draft], refused: Container[cst.
                     "joins the outputs; this takes one of the template's own: take the model itself where it was meant"
                 )
                 draft.say(codes.UNSURE_TEMPLATE, call, message, "warn")
+
+
+def _is_told_apart(model: cst.BaseExpression, parallels: Iterable[Parallel], module: Module) -> bool:
+    """`model.inner_model.layers if hasattr(model, "inner_model") else model.layers`, of a class that keeps that."""
+    classes = [parallel.wrap.wrapper_class for parallel in parallels]
+    kept = {attribute for cls in classes if cls is not None for attribute in template_attributes(cls)}
+    return bool(kept) and any(
+        dotted(call.func) == "hasattr" and text_of(call.args[1].value) in kept and call.args[0].value.deep_equals(model)
+        for call in module.calls
+        if len(call.args) == 2
+    )
 
 
 def place_in_layers(call: cst.Call) -> cst.BaseExpression | None:
