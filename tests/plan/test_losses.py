@@ -665,3 +665,74 @@ def test_a_parameter_that_has_the_name_of_a_loss_by_default_may_still_have_it(
     parameter: str, argument: str, after: str
 ) -> None:
     assert f"model.compile('sgd', {after}\n" in migrated(PASSED.format(parameter=parameter, argument=argument)).after
+
+
+LOSSES = """\
+from keras import backend as K
+
+
+def dice(y_true, y_pred, smooth=1.0):
+    return 1 - (K.sum(y_true * y_pred) + smooth) / (K.sum(y_true + y_pred) + smooth)
+
+
+def distance(y_true, y_pred):
+    return K.sum(K.square(y_true - y_pred), axis=-1)
+
+
+def load(folder):
+    return K.sum(folder)
+
+
+class Overlap:
+    def __call__(self, y_true, y_pred):
+        return -K.sum(y_true * y_pred)
+"""
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        "getattr(losses, chosen)",
+        "[getattr(losses, chosen)]",
+        "vars(losses)[chosen]",
+        "losses.__dict__[chosen]",
+        "by_name(chosen)",
+        "all_named([chosen])[0]",
+    ],
+)
+def test_a_loss_that_is_looked_up_by_its_name_is_told(loss: str) -> None:
+    helpers = "\n\ndef by_name(name):\n    return getattr(losses, name)\n\n\n"
+    helpers += "def all_named(names):\n    return [getattr(losses, name) for name in names]\n"
+    imports = "import losses\nimport sys\nchosen = sys.argv[1]" + helpers
+    file = migrated(f"parallel.compile('sgd', {loss})\nparallel.fit(batches)\n", imports, losses=LOSSES)
+    told = [finding for finding in file.findings if finding.code == "TFM403"]
+    assert {finding.action for finding in told} == {"warn"}
+    assert all("may be dice() or Overlap.__call__(), each of which computes" in finding.message for finding in told)
+
+
+@pytest.mark.parametrize(
+    "losses",
+    [
+        LOSSES.replace("1 - (K.sum(y_true * y_pred) + smooth) / (K.sum(y_true + y_pred) + smooth)", "y_true").replace(
+            "-K.sum", "-K.abs"
+        ),
+        "def open_file(path, mode):\n    return path\n",
+    ],
+)
+def test_a_module_without_such_losses_is_not(losses: str) -> None:
+    imports = "import losses\nimport sys\nchosen = sys.argv[1]"
+    file = migrated("parallel.compile('sgd', getattr(losses, chosen))\nparallel.fit(batches)\n", imports, losses=losses)
+    assert not actions(file)
+
+
+def test_nor_is_a_look_up_where_every_loss_is_known() -> None:
+    imports = "import losses\nimport sys\nchosen = sys.argv[1]"
+    body = "shown = getattr(losses, chosen)\nparallel.compile('sgd', 'mse')\nparallel.fit(batches)\n"
+    assert not actions(migrated(body, imports, losses=LOSSES))
+
+
+@pytest.mark.parametrize("loss", ["getattr(losses, chosen)", "{'mae': 'mae'}[chosen]"])
+def test_the_name_of_a_loss_from_an_unknown_module_is_no_loss(loss: str) -> None:
+    imports = "from settings import chosen\nimport losses"
+    other = "def distance(y_true, y_pred):\n    return y_true - y_pred\n"
+    assert not actions(migrated(f"parallel.compile('sgd', {loss})\nparallel.fit(batches)\n", imports, losses=other))

@@ -126,4 +126,9 @@ def parameters_of(function: FunctionValue) -> list[str]:
 
 def called(function: FunctionValue) -> str:
     """What a message calls a function."""
-    return f"{function.node.name.value}()" if isinstance(function.node, cst.FunctionDef) else "this lambda"
+    if not isinstance(function.node, cst.FunctionDef):
+        return "this lambda"
+    name = function.node.name.value
+    if function.owner is not None and name in ("__call__", "call"):
+        return f"{function.owner.node.name.value}.{name}()"
+    return f"{name}()"

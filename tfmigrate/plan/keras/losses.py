@@ -125,7 +125,10 @@ def hidden_losses(facts: Facts) -> Iterator[CallChange]:
         if use.method != "compile" or not use.is_of_model:
             continue
         loss = (named_arguments(use.call, ("optimizer", "loss", "metrics", "loss_weights")) or {}).get("loss")
+        words = {part for word in _words_in(loss.value) for part in walk(word)} if loss is not None else set()
         for part in walk(loss.value) if loss is not None else ():
+            if part in words:
+                continue
             name = facts.symbols.get(part, "") if isinstance(part, cst.Name | cst.Attribute) else ""
             if not is_out_of_sight(name) or part in seen:
                 continue
@@ -136,6 +139,15 @@ def hidden_losses(facts: Facts) -> Iterator[CallChange]:
                 "tfmigrate its folder too, or make sure that it returns one value for each sample"
             )
             yield CallChange(codes.BATCH_LOSS, part, message, action="warn")
+
+
+def _words_in(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """What only says which loss is taken: `name` in `getattr(losses, name)` and `LOSSES[name]`."""
+    for part in walk(node):
+        if isinstance(part, cst.Subscript):
+            yield from part.slice
+        elif isinstance(part, cst.Call) and isinstance(part.func, cst.Name) and part.func.value == "getattr":
+            yield from part.args[1:2]
 
 
 def loss_layers(facts: Facts, modules: Mapping[Module, Facts], single: Set[ModelObject]) -> Iterator[CallChange]:
