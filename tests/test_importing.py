@@ -17,7 +17,9 @@ from tfmigrate.rewrite import migrate_sources
         ("sys.path.insert(0, \"lib\")", ("lib",)),
         ("    sys.path.insert(0, os.path.join(os.path.dirname(__file__), '..', 'lib'))", ("../lib",)),
         ("sys.path.append('a')\nsys.path.append('b')\nsys.path.append('a')", ("a", "b")),
-        ("sys.path.append('/usr/share/lib')", ()),
+        ("sys.path.append('/usr/share/lib')", ("share/lib", "lib")),
+        ("sys.path.append('/lib/')", ("lib",)),
+        ("sys.path.append('/')", ()),
         ("sys.path.append(root)", ()),
         ("# sys.path.append('lib')", ()),
         ("print('sys.path.append')", ()),
@@ -45,6 +47,12 @@ parallel.compile("sgd", "hinge")
 parallel.fit(batches)
 """
 NETS = "from keras.models import Sequential\n\n\ndef build():\n    return Sequential()\n"
+
+
+def test_an_absolute_folder_may_be_one_of_the_project_that_lay_elsewhere() -> None:
+    paths = set(imported_paths("run/train.py", b"import sys\nsys.path.append('/home/me/project/nets')\nimport unet\n"))
+    assert {"nets/unet.py", "run/nets/unet.py", "project/nets/unet.py"} <= paths
+    assert "home/me/project/nets/unet.py" not in paths
 
 
 def test_a_model_that_such_a_module_builds_is_followed() -> None:

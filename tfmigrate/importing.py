@@ -16,15 +16,24 @@ _TEXT = re.compile(r"(?<!\w)(?:'([^'\n\\]*)'|\"([^\"\n\\]*)\")")
 
 
 def folders_added(text: str) -> tuple[str, ...]:
-    """The folders that a file adds to `sys.path`, as far as their names are written there; absolute ones are left out.
+    """The folders that a file adds to `sys.path`, as far as their names are written there.
 
-    "../lib" of `sys.path.append("../lib")`, and of `sys.path.insert(0, os.path.join(HERE, "..", "lib"))`.
+    "../lib" of `sys.path.append("../lib")`, and of `sys.path.insert(0, os.path.join(HERE, "..", "lib"))`. Of an absolute
+    one, "/home/me/project/lib", the last words, for the project lies elsewhere today: "project/lib" and "lib".
     """
     if "sys.path" not in text:
         return ()
     words = ([quoted or other for quoted, other in _TEXT.findall(added)] for added in _ADDED.findall(text))
     joined = ("/".join(word) for word in words if word)
-    return tuple(dict.fromkeys(folder for folder in joined if not folder.startswith("/")))
+    return tuple(dict.fromkeys(place for folder in joined for place in _places_of(folder)))
+
+
+def _places_of(folder: str) -> Iterator[str]:
+    if not folder.startswith("/"):
+        yield folder
+        return
+    parts = [part for part in folder.split("/") if part]
+    yield from ("/".join(parts[-length:]) for length in (2, 1) if len(parts) >= length)
 
 
 def paths_of(name: str, level: int, importer: str, added: Sequence[str] = ()) -> Iterator[PurePath]:
