@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from tests.kit import actions, migrate
+from tests.kit import SETTINGS, actions, check_migrated, migrate
+from tfmigrate.result import FileResult
+from tfmigrate.rewrite import migrate_sources
 
 HEAD = """\
 from {keras}.layers import BatchNormalization, Conv2D, Flatten, LeakyReLU
@@ -79,3 +83,230 @@ def test_layers_that_may_be_in_one_model_may_meet(code: str) -> None:
 def test_tf_keras_always_began_so() -> None:
     file = migrate(HEAD.format(keras="tensorflow.keras", layers=f"{FIRST}, Conv2D(4, 3, name='conv2d')"))
     assert actions(file, "TFM281") == []
+
+
+PROGRAM = """\
+from keras import backend as K
+from keras.layers import Concatenate, Conv2D, Dense, Dropout, Flatten, Input, add
+from keras.models import Model, Sequential
+from keras.utils import multi_gpu_model
+
+{code}
+parallel = multi_gpu_model(model, gpus=2)
+parallel.compile("sgd", "mse")
+parallel.fit(x, y)
+{text}
+"""
+THREE = "model = Sequential([Dense(8, input_shape=(4,)), Dense(4), Dense(1)])"
+BUILT = """\
+def build():
+    rows = Input((4,))
+    hidden = Dense(8)(Dense(16)(rows))
+    return Model(rows, [Dense(1)(hidden), Dense(2)(hidden)])
+
+
+model = build()"""
+IN_ARMS = """\
+rows = Input((4,))
+if deep:
+    hidden = Dense(8)(rows)
+else:
+    hidden = Dense(16)(rows)
+model = Model(rows, Dense(1)(hidden))"""
+IN_OBJECT = """\
+class Network:
+    def __init__(self):
+        self.rows = Input((4,))
+        self.model = self.build()
+
+    def build(self):
+        return Model(self.rows, self.head(Dense(8)(self.rows)))
+
+    def head(self, hidden):
+        return Dense(1)(hidden)
+
+
+model = Network().model"""
+AGAIN = """\
+def build():
+    return Sequential([Dense(8, input_shape=(4,)), Dense(1)])
+
+
+build()
+K.clear_session()
+model = build()"""
+
+
+def names_in(file: FileResult) -> list[str]:
+    """The names of layers that were written, in order."""
+    return re.findall(r'(?<!get_layer\()name="([a-z0-9_]+)"', file.after)
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "names"),
+    [
+        (THREE, 'print(model.get_layer("dense_3").units)', ["dense_3"]),
+        (THREE, 'print(model.get_layer(name="dense_2").units)', ["dense_2"]),
+        (THREE, 'print([each for each in model.layers if each.name == "dense_2"])', ["dense_2"]),
+        (BUILT, 'print(history["dense_3_loss"], history["val_dense_4_acc"])', ["dense_3", "dense_4"]),
+        (BUILT, 'parallel.fit({"input_1": x}, {"dense_3": y, "dense_4": y})', ["input_1", "dense_3", "dense_4"]),
+        (BUILT, 'print("dense_1" in model.layers[1].name)', ["dense_1", "dense_3", "dense_4"]),
+        (IN_ARMS, 'print(model.get_layer("dense_2").units)', ["dense_2"]),
+        (IN_ARMS, 'print(model.get_layer("dense_1").units)', ["dense_1", "dense_1"]),
+        (IN_OBJECT, 'print(model.get_layer("dense_2").units)', ["dense_2"]),
+        (THREE, "for i in (1, 2, 3):\n    model.get_layer('dense_%d' % i)", ["dense_1", "dense_2", "dense_3"]),
+        (THREE, "for i in (1, 2, 3):\n    model.get_layer('dense_' + str(i))", ["dense_1", "dense_2", "dense_3"]),
+        (THREE, "for i in (1, 2, 3):\n    model.get_layer(f'dense_{i}')", ["dense_1", "dense_2", "dense_3"]),
+        ("a = Input((4,))\nmodel = Model(a, add([a, Dense(4)(a)]))", 'model.get_layer("add_1")', ["add_1"]),
+    ],
+)  # fmt: skip
+def test_a_layer_that_the_program_mentions_keeps_its_name(code: str, text: str, names: list[str]) -> None:
+    file = check_migrated(PROGRAM.format(code=code, text=text))
+    assert names_in(file) == names
+    assert actions(file, "TFM281") == ["rewrite"] * len(names)
+
+
+def test_others_get_their_names_where_they_would_clash() -> None:
+    file = check_migrated(PROGRAM.format(code=THREE, text='model.get_layer("dense_1")'))
+    assert 'Dense(8, input_shape=(4,), name="dense_1"), Dense(4), Dense(1, name="dense_3")' in file.after
+
+
+TWICE = (
+    "def build():\n    return Sequential([Dense(8, input_shape=(4,)), Dense(1)])\n\n\nmodel, other = build(), build()"
+)
+REPEATED = "model = Sequential()\nfor units in sizes:\n    model.add(Dense(units))\nmodel.add(Dense(1))"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        TWICE,
+        REPEATED,
+        "model = Sequential([Dense(units) for units in sizes])",
+        "model = Sequential([Dense(8)])\nif deep:\n    model.add(Dense(4))\nmodel.add(Dense(1))",
+        f"from parts import prepare\n\nprepare()\n{THREE}",
+        "def build(name=None):\n    return Sequential([Dense(8, name=name), Dense(1)])\n\n\nmodel = build()",
+        f"spare = list(map(lambda units: Dense(units), sizes))\n{THREE}",
+        "def build():\n    return Sequential([Dense(8), Dense(1)])\n\n\nsearch(build)\nmodel = build()",
+    ],
+)
+def test_a_layer_that_cannot_be_counted_is_told_where_it_is_mentioned(code: str) -> None:
+    file = migrate(PROGRAM.format(code=code, text='print(model.get_layer("dense_2").units)'))
+    assert names_in(file) == []
+    assert actions(file, "TFM281") == ["warn"]
+
+
+OWN = """\
+from keras.layers import Layer
+
+
+class PlainLayer(Layer):
+    pass
+
+
+model = Sequential([PlainLayer(input_shape=(4,)), Dense(1)])"""
+PRETRAINED = """\
+from keras.applications import VGG16
+
+base = VGG16(weights=None)
+model = Model(base.input, Dense(1)(base.output))"""
+
+
+@pytest.mark.parametrize(("code", "name"), [(OWN, "plain_layer_1"), (PRETRAINED, "input_1")])
+def test_so_is_one_that_cannot_be_given_a_name(code: str, name: str) -> None:
+    file = migrate(PROGRAM.format(code=code, text=f"print(model.get_layer({name!r}))"))
+    assert actions(file, "TFM281") == ["warn"]
+
+
+def test_the_head_of_a_pretrained_network_is_counted() -> None:
+    file = check_migrated(PROGRAM.format(code=PRETRAINED, text='model.get_layer("dense_1").trainable = False'))
+    assert names_in(file) == ["dense_1"]
+
+
+def test_counting_begins_anew_in_a_cleared_session() -> None:
+    file = check_migrated(
+        PROGRAM.format(code=THREE.replace("model", "K.clear_session()\nmodel"), text="dense('dense_3')")
+    )
+    assert names_in(file) == ["dense_3"]
+    file = migrate(PROGRAM.format(code=AGAIN, text='print(model.get_layer("dense_2").units)'))
+    assert names_in(file) == ["dense_2"]
+
+
+def test_the_name_of_a_tensor_is_told_beside() -> None:
+    text = 'graph.get_tensor_by_name("dense_3/BiasAdd:0")'
+    assert actions(migrate(PROGRAM.format(code=THREE, text=text)), "TFM281") == ["warn"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'print("dense_9")',
+        'print("conv2d_1", "activation_1", "dense", "dense_a", "my_dense_1", "dense_1.h5")',
+        'sizes = {"dense_1": 3}\nprint(sizes["dense_1"])',
+        'parser.add_argument("--units", dest="dense_1")',
+        'from numpy import add\n"""dense_1"""',
+        'units = trial.suggest_int("dense_1", 3, 4)',
+    ],
+)
+def test_other_texts_are_left_alone(text: str) -> None:
+    file = check_migrated(PROGRAM.format(code=THREE, text=text))
+    assert actions(file, "TFM281") == []
+
+
+NAMED = """\
+def unit(tensor, size, name):
+    return Dense(size, name=name)(tensor)
+
+
+rows = Input((4,))
+model = Model(rows, unit(Dense(3)(rows), 2, "dense_7"))"""
+
+
+def test_a_name_that_the_program_gives_is_its_own() -> None:
+    file = check_migrated(PROGRAM.format(code=NAMED, text='print(model.get_layer("dense_7"))'))
+    assert actions(file, "TFM281") == []
+    code = 'model = Sequential([Dense(8, input_shape=(4,), name="dense_1"), Dense(1)])'
+    file = check_migrated(PROGRAM.format(code=code, text='print(model.get_layer("dense_1"))'))
+    assert actions(file, "TFM281") == []
+
+
+def test_layers_of_another_module_are_counted_with_it() -> None:
+    parts = "from keras.layers import Dense\n\n\ndef head(x):\n    return Dense(1)(Dense(4)(x))\n"
+    code = "from parts import head\n\nrows = Input((4,))\nmodel = Model(rows, head(Dense(8)(rows)))"
+    text = 'print(model.get_layer("dense_2"), model.get_layer("dense_1"))'
+    files = {
+        file.path: file
+        for file in migrate_sources({"train.py": PROGRAM.format(code=code, text=text), "parts.py": parts}, SETTINGS)
+    }
+    assert 'head(Dense(8, name="dense_1")(rows))' in files["train.py"].after
+    assert 'Dense(1, name="dense_2")(Dense(4)(x))' in files["parts.py"].after
+
+
+def test_inputs_were_counted_from_1_in_tf_keras_too() -> None:
+    text = PROGRAM.replace("from keras", "from tensorflow.keras").format(
+        code="one, two = Input((4,)), Input((4,))\nmodel = Model([one, two], Dense(1)(Concatenate()([one, two])))",
+        text='parallel.predict({"input_1": x, "input_2": x})\nprint(model.get_layer("dense_1"))',
+    )
+    assert names_in(check_migrated(text)) == ["input_1", "input_2"]
+
+
+def test_losses_by_names_that_are_kept_are_of_all_outputs() -> None:
+    text = PROGRAM.format(code=BUILT, text="").replace('"mse")', '{"dense_3": "mse", "dense_4": "mae"})')
+    file = check_migrated(text)
+    assert names_in(file) == ["dense_3", "dense_4"]
+    assert actions(file, "TFM241") == []
+
+
+def test_weights_by_names_that_are_kept_are_laid_out_in_the_order_of_the_outputs() -> None:
+    code = "rows = Input((4,))\nb, a = Dense(1)(rows), Dense(1)(rows)\nmodel = Model(rows, [a, b])"
+    text = PROGRAM.format(code=code, text="").replace(
+        '"mse")', '["mse", "mae"], loss_weights={"dense_1": 2, "dense_2": 5})'
+    )
+    assert "loss_weights=[5, 2]" in check_migrated(text).after
+
+
+def test_a_suppressed_name_stays_as_keras_gives_it() -> None:
+    code = "model = Sequential([Dense(8, input_shape=(4,)), Dense(1)])  # tfmigrate: skip[TFM281]"
+    file = migrate(PROGRAM.format(code=code, text='model.get_layer("dense_2")'))
+    assert names_in(file) == []
+    assert actions(file, "TFM281") == ["suppressed"]

@@ -1,30 +1,44 @@
-"""`Conv2D(8, 3, name="conv2d")`, a name that Keras 3 gives the first layer without one."""
+"""Names that Keras gives by itself: standalone Keras began with `dense_1`, tf.keras and Keras 3 begin with `dense`."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import has_stars, keywords, text_of
+from tfmigrate.plan.change.calls import Revision, keywords, quoted, text_of
+from tfmigrate.plan.keras.creation_order import kind_of, numbers_of_layers, unnamed_layers
 from tfmigrate.plan.keras.layer_places import models_by_call
+from tfmigrate.plan.keras.texts_of_names import Mention, mentions_in
 from tfmigrate.plan.names.context import Context, Migration
-from tfmigrate.understand import names
-from tfmigrate.understand.lifecycle import Facts
-
-_LAYERS = "keras.layers."
+from tfmigrate.understand.program import Module
 
 
 def check(context: Context) -> Iterator[CallChange]:
+    """A layer whose automatic name the program mentions gets it for good; where it cannot be counted, that is told."""
+    if (context.settings.written_for("keras") or ()) >= (3,):
+        return
+    yield from _clashes(context)
+    found = context.migration.once(_depended_on)
+    for call in context.facts.module.calls:
+        if call in found.named:
+            yield _named(call, found.named[call], found, context)
+    for mention in found.uncounted.get(context.facts.module, ()):
+        yield CallChange(codes.AUTOMATIC_NAMES, mention.node, _advice(mention), action="warn")
+
+
+def _clashes(context: Context) -> Iterator[CallChange]:
     """Standalone Keras counted from `conv2d_1`; where all layers of a kind in a model have names, nothing is said."""
-    for call, kind in _layers(context.facts):
-        name = keywords(call).get("name")
-        if name is None or text_of(name.value) != _automatic(kind):
+    unnamed = context.migration.once(unnamed_layers)
+    for call in context.facts.module.calls:
+        kind, name = kind_of(call, context.facts), keywords(call).get("name")
+        if not kind or kind == "Input" or name is None or text_of(name.value) != snake(kind):
             continue
-        others = context.migration.once(_without_names).get(kind, ())
+        others = (other for other, surely in unnamed.get(kind, {}).items() if surely)
         if any(_may_meet(call, other, context.migration) for other in others):
             message = (
                 f"Keras 3 calls the first {kind} without a name {text_of(name.value)!r} too, and refuses two layers of "
@@ -40,26 +54,100 @@ def _may_meet(call: cst.Call, other: cst.Call, migration: Migration) -> bool:
     return here is None or there is None or not here.isdisjoint(there)
 
 
-def _layers(facts: Facts) -> Iterator[tuple[cst.Call, str]]:
-    """The calls that make a layer of standalone Keras, with its class."""
-    for call in facts.module.calls:
-        real = facts.symbols.get(call.func, "")
-        known = names.canonical(real)
-        if known.startswith(_LAYERS) and names.flavour(real) == "keras" and not has_stars(call):
-            yield call, known.removeprefix(_LAYERS)
-
-
-def _without_names(migration: Migration) -> dict[str, list[cst.Call]]:
-    """The layers without names that the program makes, by their classes."""
-    found: dict[str, list[cst.Call]] = {}
-    for facts in migration.facts.modules.values():
-        for call, kind in _layers(facts):
-            if "name" not in keywords(call):
-                found.setdefault(kind, []).append(call)
-    return found
-
-
-def _automatic(kind: str) -> str:
+def snake(kind: str) -> str:
     """As keras/src/utils/naming.py of Keras 3.15 makes it: conv2d, batch_normalization."""
-    parted = re.sub("(.)([A-Z][a-z]+)", r"\1_\2", kind)
+    parted = re.sub("(.)([A-Z][a-z0-9]+)", r"\1_\2", kind)
     return re.sub("([a-z])([A-Z])", r"\1_\2", parted).lower()
+
+
+# ---- names that the program mentions ----
+
+
+@dataclass(frozen=True)
+class _DependedOn:
+    """What a program's own text says about layers by names that Keras gave them."""
+
+    named: Mapping[cst.Call, str]
+    """The layers that get their old names."""
+    because: Mapping[cst.Call, tuple[Module, cst.CSTNode]]
+    """Where those are mentioned; the others among them would get such a name instead."""
+    uncounted: Mapping[Module, Collection[Mention]]
+    """Mentions of which it cannot be said which layer is meant."""
+
+
+def names_kept(migration: Migration) -> Mapping[cst.Call, str]:
+    """The layers without names that get those that Keras gave them."""
+    named = migration.once(_depended_on).named
+    drafts = migration.drafts.values()
+    return {
+        call: name
+        for call, name in named.items()
+        if any(call in draft.module.calls and draft.allows(codes.AUTOMATIC_NAMES, call) for draft in drafts)
+    }
+
+
+def _depended_on(migration: Migration) -> _DependedOn:
+    kinds = {snake(kind): kind for kind in migration.once(unnamed_layers)}
+    mentions = [
+        (module, mention)
+        for module, facts in migration.facts.modules.items()
+        for mention in mentions_in(facts, migration, frozenset(kinds))
+    ]
+    certain = migration.once(numbers_of_layers) if mentions else {}
+    wanted: dict[str, dict[int, tuple[Module, cst.CSTNode]]] = {}
+    uncounted: dict[Module, list[Mention]] = {}
+    for module, mention in mentions:
+        kind = kinds[mention.prefix]
+        if kind not in certain or not mention.is_of_layer:
+            uncounted.setdefault(module, []).append(mention)
+            continue
+        numbers = certain[kind].values() if mention.number is None else {mention.number} & {*certain[kind].values()}
+        for number in numbers:
+            wanted.setdefault(kind, {}).setdefault(number, (module, mention.node))
+    named: dict[cst.Call, str] = {}
+    because: dict[cst.Call, tuple[Module, cst.CSTNode]] = {}
+    for kind, places in wanted.items():
+        numbers = _without_clashes(places, certain[kind].values()) if kind != "Input" else set(places)
+        for call, number in certain[kind].items():
+            if number in numbers:
+                named[call] = f"{snake(kind)}_{number}"
+                if number in places:
+                    because[call] = places[number]
+    return _DependedOn(named, because, uncounted)
+
+
+def _without_clashes(wanted: Collection[int], numbers: Collection[int]) -> set[int]:
+    """The layers to name, so that none of the others, counted from `dense`, gets the name of one of these."""
+    named = set(wanted)
+    while True:
+        others = sorted(set(numbers) - named)
+        clashing = {number for rank, number in enumerate(others) if rank in named}
+        if not clashing:
+            return named
+        named |= clashing
+
+
+def _named(call: cst.Call, name: str, found: _DependedOn, context: Context) -> CallChange:
+    kind = kind_of(call, context.facts)
+    today = "input_layer" if kind == "Input" else snake(kind)
+    message = f"old Keras called this layer {name!r}, today's counts from {today!r}: "
+    if call in found.because:
+        module, node = found.because[call]
+        message += f"it gets that name, which is mentioned at {module.place(node, context.facts.module)}"
+    else:
+        message += "it gets that name, since another layer of its kind does, which it would clash with"
+    edit = Revision(call, set=(("name", quoted(name, context.quote)),))
+    return CallChange(codes.AUTOMATIC_NAMES, call, message, edit)
+
+
+def _advice(mention: Mention) -> str:
+    if mention.number is None:
+        names = f"names that begin with {mention.prefix + '_'!r}"
+    else:
+        names = f"the name {f'{mention.prefix}_{mention.number}'!r}"
+    if mention.prefix == "input":
+        return f"Keras 3 gives no input {names}, but 'input_layer', and so on: name the Input, and use that name here"
+    return (
+        f"standalone Keras gave {names} to layers without one, today's Keras counts from {mention.prefix!r}: "
+        f"{mention.why_not}name the layer that is meant, and use that name here"
+    )

@@ -17,6 +17,7 @@ from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.change.model_outputs import outputs_given
 from tfmigrate.plan.data.made_batches import batches_made, targets_of
 from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.keras.automatic_names import names_kept
 from tfmigrate.plan.keras.methods import COMPILE, keras_calls
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
@@ -31,8 +32,7 @@ _MANY = (cst.List, cst.Tuple)
 
 
 def check(context: Context) -> Iterator[CallChange]:
-    facts, scopes = context.facts, context.scopes
-    yield from loss_weights(facts, scopes)
+    yield from loss_weights(context)
     yield from losses_of_some(context)
     yield from named_targets(context)
 
@@ -40,15 +40,16 @@ def check(context: Context) -> Iterator[CallChange]:
 # ---- compile() ----
 
 
-def loss_weights(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
+def loss_weights(context: Context) -> Iterator[CallChange]:
     """`loss_weights={...}` beside a list of losses, beside one loss, and without a weight for each loss."""
+    facts, scopes = context.facts, context.scopes
     for use in keras_calls(facts, "compile"):
         named = named_arguments(use.call, COMPILE) or {}
         if "loss" not in named or "loss_weights" not in named:
             continue
         loss, weights = named["loss"].value, named["loss_weights"].value
         losses, written = settled(loss, scopes), settled(weights, scopes)
-        order = _common_order(use.models, facts, scopes)
+        order = _common_order(use.models, context)
         if isinstance(losses, cst.Dict) and isinstance(written, cst.Dict):
             yield from _weights_of_some(losses, weights, written)
         elif isinstance(losses, _MANY) and isinstance(written, cst.Dict):
@@ -129,7 +130,7 @@ def losses_of_some(context: Context) -> Iterator[CallChange]:
         items = named_items(losses)
         if not items or use.call in changes:
             continue
-        order = _common_order(use.models, facts, scopes)
+        order = _common_order(use.models, context)
         missing = [name for name in order or () if name not in items]
         if not missing and (order or not any(_has_another(model, items, context) for model in use.models)):
             continue
@@ -168,7 +169,7 @@ def named_targets(context: Context) -> Iterator[CallChange]:
     facts, scopes = context.facts, context.scopes
     for use in keras_calls(facts, *WITH_TARGETS):
         named = named_arguments(use.call, WITH_TARGETS[use.method]) or {}
-        order = _common_order(use.models, facts, scopes)
+        order = _common_order(use.models, context)
         parts = [[named[name].value if name in named else None for name in ("y", "sample_weight")]]
         validation = named["validation_data"].value if "validation_data" in named else None
         if isinstance(validation, cst.Tuple) and len(validation.elements) in (2, 3):
@@ -177,7 +178,7 @@ def named_targets(context: Context) -> Iterator[CallChange]:
             yield from _targets(y, weights, order, scopes)
     seen: set[cst.CSTNode] = set()
     for batch in batches_made(facts, context.modules):
-        order = _common_order(batch.models, facts, scopes)
+        order = _common_order(batch.models, context)
         y, weights = [*targets_of(batch.node), None, None][:2]
         if batch.node not in seen:
             seen.add(batch.node)
@@ -246,18 +247,20 @@ def _quoted(name: str, like: cst.Dict) -> str:
     return f"{key.quote}{name}{key.quote}" if key is not None else repr(name)
 
 
-def _common_order(models: frozenset[ModelObject], facts: Facts, scopes: Scopes) -> tuple[str, ...] | None:
+def _common_order(models: frozenset[ModelObject], context: Context) -> tuple[str, ...] | None:
     """The names of the outputs of some models, in order, where all have the same and these are known."""
-    orders = {_output_names(model, facts, scopes) for model in models}
+    orders = {_output_names(model, context) for model in models}
     return orders.pop() if len(orders) == 1 else None
 
 
-def _output_names(model: ModelObject, facts: Facts, scopes: Scopes) -> tuple[str, ...] | None:
-    """The names of a model's outputs: of the layers whose results they are, each of which has one written out."""
+def _output_names(model: ModelObject, context: Context) -> tuple[str, ...] | None:
+    """The names of a model's outputs: of the layers whose results they are, each of which has one written out, or gets
+    one."""
+    facts, scopes = context.facts, context.scopes
     outputs = outputs_given(model, facts)
     display = settled(outputs, scopes) if outputs is not None else None
     elements = display.elements if isinstance(display, _MANY) else ()
-    names = [_layer_name(settled(element.value, scopes), facts, scopes) for element in elements]
+    names = [_layer_name(settled(element.value, scopes), context) for element in elements]
     known = tuple(name for name in names if name is not None)
     return known if known and len(known) == len(names) == len(set(known)) else None
 
@@ -268,6 +271,7 @@ def _has_another(model: ModelObject, items: Collection[str], context: Context) -
     draft = context.migration.drafts.get(model.site.frame.module)
     if draft is None:
         return False
+    kept = context.migration.once(names_kept)
     pending = [outputs_given(model, draft.facts)]
     while pending:
         node = pending.pop()
@@ -275,7 +279,8 @@ def _has_another(model: ModelObject, items: Collection[str], context: Context) -
             pending += [node.left, node.right]
         elif isinstance(node, cst.List):
             for element in node.elements:
-                named = [_name_given(value, draft.facts, items) for value in _all_values(element.value, draft.scopes)]
+                values = _all_values(element.value, draft.scopes)
+                named = [_name_given(value, draft.facts, items, kept) for value in values]
                 if named and not any(name is not False for name in named):
                     return True
     return False
@@ -289,7 +294,9 @@ def _all_values(node: cst.BaseExpression, scopes: Scopes) -> list[cst.BaseExpres
     return [value_of(binding) for binding in reaching(node.value, scope, scopes)]
 
 
-def _name_given(output: cst.BaseExpression | None, facts: Facts, items: Collection[str]) -> bool | None:
+def _name_given(
+    output: cst.BaseExpression | None, facts: Facts, items: Collection[str], kept: Mapping[cst.Call, str]
+) -> bool | None:
     """Whether the layer that makes an output, `Dense(1)(rows)`, has one of the names; None where that is unknown."""
     layer = output.func if isinstance(output, cst.Call) else None
     values = facts.options(layer) if isinstance(layer, cst.Call) else ()
@@ -303,11 +310,12 @@ def _name_given(output: cst.BaseExpression | None, facts: Facts, items: Collecti
         if arg.star or (arg.keyword is not None and arg.keyword.value == "name"):
             text = text_of(arg.value)
             return None if arg.star or text is None else text in items
-    return False
+    return kept.get(layer) in items
 
 
-def _layer_name(node: cst.BaseExpression, facts: Facts, scopes: Scopes) -> str | None:
+def _layer_name(node: cst.BaseExpression, context: Context) -> str | None:
     """The name of the layer that is called, in `Dense(1, name="one")(rows)`."""
+    facts, scopes = context.facts, context.scopes
     if not isinstance(node, cst.Call):
         return None
     values = facts.options(node.func)
@@ -326,4 +334,4 @@ def _layer_name(node: cst.BaseExpression, facts: Facts, scopes: Scopes) -> str |
             if text is None and len(known) == 1 and isinstance(only := next(iter(known)), Literal):
                 text = only.value if isinstance(only.value, str) else None
             return text
-    return None
+    return context.migration.once(names_kept).get(layer)

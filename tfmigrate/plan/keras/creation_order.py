@@ -1,0 +1,354 @@
+"""The number that Keras gave each layer without a name: how many of its kind a program had made before it."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from collections.abc import Collection, Iterator, Mapping, Set
+from contextlib import contextmanager
+
+import libcst as cst
+
+from tfmigrate.plan.change.calls import has_stars, is_none, keywords, text_of
+from tfmigrate.plan.names.context import Migration
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import Module, dotted
+from tfmigrate.understand.values import ClassValue, FunctionValue, Literal, Method, Opaque, Symbol, Value, ordered
+from tfmigrate.walk import children, walk
+
+_LAYERS = "keras.layers."
+_FUNCTIONS = {
+    "add": "Add", "average": "Average", "concatenate": "Concatenate", "dot": "Dot", "maximum": "Maximum",
+    "minimum": "Minimum", "multiply": "Multiply", "subtract": "Subtract",
+}  # fmt: skip
+"""What `keras.layers.add()` and the like make."""
+_ALIASES = {
+    **{f"Convolution{count}D": f"Conv{count}D" for count in (1, 2, 3)},
+    **{f"MaxPool{count}D": f"MaxPooling{count}D" for count in (1, 2, 3)},
+    **{f"AvgPool{count}D": f"AveragePooling{count}D" for count in (1, 2, 3)},
+    **{f"GlobalMaxPool{count}D": f"GlobalMaxPooling{count}D" for count in (1, 2, 3)},
+    **{f"GlobalAvgPool{count}D": f"GlobalAveragePooling{count}D" for count in (1, 2, 3)},
+    "Convolution2DTranspose": "Conv2DTranspose", "Convolution3DTranspose": "Conv3DTranspose",
+    "Deconvolution2D": "Conv2DTranspose", "Deconvolution3D": "Conv3DTranspose",
+    "SeparableConvolution1D": "SeparableConv1D", "SeparableConvolution2D": "SeparableConv2D",
+}  # fmt: skip
+_NAMED_IN_APPLICATIONS = frozenset({"Dense", "Embedding", "LSTM", "GRU", "TimeDistributed", "Bidirectional"})
+"""Kinds of which no network of keras_applications 1.0.8 makes a layer without a name."""
+_MAKE_NO_LAYERS = frozenset(sys.stdlib_module_names) | {
+    "PIL", "absl", "albumentations", "cv2", "gym", "h5py", "imageio", "imgaug", "joblib", "keras", "librosa",
+    "matplotlib", "nibabel", "nltk", "numpy", "pandas", "requests", "scipy", "seaborn", "six", "skimage", "sklearn",
+    "tensorflow", "tf_keras", "tqdm", "yaml", "ConfigParser", "Queue", "cPickle", "urllib2",
+}  # fmt: skip
+"""Packages whose functions make no Keras layer, beside those of Keras itself that are known."""
+_TEXTS = (cst.SimpleString, cst.FormattedString, cst.BinaryOperation, cst.ConcatenatedString)
+_DEEPEST = 24
+_MOST = 300_000
+"""So many nodes are looked at, a second or two; a program that takes more is not counted."""
+
+
+def kind_of(call: cst.Call, facts: Facts) -> str:
+    """The class of the layer of standalone Keras that a call makes, or Input, of any Keras; "" for anything else."""
+    real = facts.symbols.get(call.func, "")
+    known = names.canonical(real)
+    if known == "keras.layers.Input":
+        return "Input"
+    if not known.startswith(_LAYERS) or names.flavour(real) != "keras":
+        return ""
+    last = known.removeprefix(_LAYERS)
+    if last[:1].isupper() and "." not in last:
+        return _ALIASES.get(last, last)
+    return _FUNCTIONS.get(last, "")
+
+
+def is_unnamed(call: cst.Call, facts: Facts) -> bool | None:
+    """Whether a layer gets its name from Keras; None where that does not show."""
+    if has_stars(call):
+        return None
+    name = keywords(call).get("name")
+    if name is None or is_none(name.value):
+        return True
+    known = facts.options(name.value)
+    if isinstance(name.value, _TEXTS) or (known and all(_is_text(value) for value in known)):
+        return None if text_of(name.value) == "" else False
+    return None
+
+
+def _is_text(value: Value) -> bool:
+    return isinstance(value, Literal) and isinstance(value.value, str) and value.value != ""
+
+
+def unnamed_layers(migration: Migration) -> Mapping[str, Mapping[cst.Call, bool]]:
+    """By their kind, the calls of the program that make a layer that may have no name, and whether that is sure."""
+    found: dict[str, dict[cst.Call, bool]] = {}
+    for facts in migration.facts.modules.values():
+        for call in facts.module.calls:
+            kind = kind_of(call, facts)
+            unnamed = is_unnamed(call, facts) if kind else False
+            if unnamed is not False:
+                found.setdefault(kind, {})[call] = unnamed is True
+            elif kind == "" and (hidden := _kind_inside(call, facts)):
+                found.setdefault(hidden, {})[call] = False
+    return found
+
+
+def _kind_inside(call: cst.Call, facts: Facts) -> str:
+    """What a call makes that cannot be given a name there: the input of a pretrained network, a layer whose class is
+    the program's own; "" for anything else."""
+    if _makes_input(call, facts):
+        return "Input"
+    for option in facts.options(call.func):
+        if isinstance(option, ClassValue) and "name" not in keywords(call) and _is_layer(option):
+            return option.node.name.value
+    return ""
+
+
+def _makes_input(call: cst.Call, facts: Facts) -> bool:
+    return names.is_pretrained(facts.canonical(call.func)) and "input_tensor" not in keywords(call)
+
+
+def _is_layer(cls: ClassValue) -> bool:
+    """Whether a class descends from a layer of standalone Keras."""
+    bases = (base for base in cls.outside_bases() if names.flavour(base) == "keras")
+    return any(names.canonical(base).startswith((_LAYERS, "keras.engine.")) for base in bases)
+
+
+def numbers_of_layers(migration: Migration) -> Mapping[str, Mapping[cst.Call, int]]:
+    """By their kind, the numbers that standalone Keras gave the layers without names, from 1: of those kinds of which
+    each layer is surely made once, after just so many others, whichever file of the program is run."""
+    unnamed = migration.once(unnamed_layers)
+    order = _Order(migration, frozenset(unnamed))
+    for module in migration.facts.modules:
+        order.run(module)
+    if order.left < 0:
+        return {}
+    certain: dict[str, Mapping[cst.Call, int]] = {}
+    for kind, calls in unnamed.items():
+        found = {call: order.numbers.get(call, {None}) for call in calls}
+        numbers = {call: number for call, (number, *more) in found.items() if number is not None and not more}
+        if len(numbers) == len(calls):
+            certain[kind] = numbers
+    return certain
+
+
+class _Order:
+    """Follows the program from the beginning of a module, through the functions that it calls, and counts."""
+
+    def __init__(self, migration: Migration, kinds: Set[str]) -> None:
+        self.numbers: dict[cst.Call, set[int | None]] = {}
+        self.left = _MOST
+        self._facts = migration.facts
+        self._kinds = kinds
+        self._made: dict[str, int | None] = {}
+        """How many of a kind there are; None: nobody knows."""
+        self._repeated = 0
+        self._active: list[cst.CSTNode] = []
+        self._begun: set[Module] = set()
+        self._main: Module | None = None
+        self._called = {call.func for facts in self._facts.modules.values() for call in facts.module.calls}
+        self._handed_on = self._names_handed_on()
+
+    def run(self, module: Module) -> None:
+        self._made = {}
+        self._begun = set()
+        self._main = module
+        self._load(module)
+
+    def _load(self, module: Module) -> None:
+        if module in self._begun:
+            return
+        self._begun.add(module)
+        for here, other in sorted(self._facts.imports, key=lambda pair: pair[1].path):
+            if here is module:
+                self._load(other)
+        self._visit(module.tree, self._facts.modules[module])
+
+    def _names_handed_on(self) -> frozenset[str]:
+        """Names that are mentioned otherwise than by calling them: what takes such a function may call it, too."""
+        named: set[str] = set()
+        for module in self._facts.modules:
+            defined = {node.name for node in module.all_of(cst.FunctionDef)}
+            imported = {
+                part for kind in (cst.Import, cst.ImportFrom) for line in module.all_of(kind) for part in walk(line)
+            }
+            called = {func.attr if isinstance(func, cst.Attribute) else func for func in self._called}
+            for node in module.all_of(cst.Name):
+                if node not in defined and node not in imported and node not in called:
+                    named.add(node.value)
+        return frozenset(named)
+
+    # ---- what is executed, in the order of evaluation ----
+
+    def _visit(self, node: cst.CSTNode, facts: Facts) -> None:
+        self.left -= 1
+        if isinstance(node, cst.FunctionDef) or self.left < 0:
+            return
+        if isinstance(node, cst.If | cst.IfExp):
+            self._visit(node.test, facts)
+            if isinstance(node, cst.If) and _asks_for_main(node.test):
+                arm = node.body if facts.module is self._main else node.orelse
+                if arm is not None:
+                    self._visit(arm, facts)
+                return
+            self._either([node.body, node.orelse], facts)
+        elif isinstance(node, cst.BooleanOperation):
+            self._visit(node.left, facts)
+            self._either([node.right, None], facts)
+        elif isinstance(node, cst.For | cst.While):
+            self._visit(node.iter if isinstance(node, cst.For) else node.test, facts)
+            with self._any_number_of_times():
+                self._visit(node.body, facts)
+            if node.orelse is not None:
+                self._visit(node.orelse, facts)
+        elif isinstance(node, cst.Lambda | cst.BaseComp):
+            with self._any_number_of_times():
+                self._descend(node, facts)
+        elif isinstance(node, cst.Try | cst.TryStar) and node.handlers:
+            with self._perhaps():
+                self._descend(node, facts)
+        elif isinstance(node, cst.Call):
+            self._visit(node.func, facts)
+            for arg in node.args:
+                self._visit(arg.value, facts)
+            self._call(node, facts)
+        else:
+            self._descend(node, facts)
+
+    def _descend(self, node: cst.CSTNode, facts: Facts) -> None:
+        for child in children(node):
+            self._visit(child, facts)
+
+    def _either(self, arms: Collection[cst.CSTNode | None], facts: Facts) -> None:
+        before, after = self._made, []
+        for arm in arms:
+            self._made = dict(before)
+            if arm is not None:
+                self._visit(arm, facts)
+            if arm is None or not _leaves(arm):
+                after.append(self._made)
+        self._made = _joined(after) if after else before
+
+    @contextmanager
+    def _perhaps(self) -> Iterator[None]:
+        """What is made there may not be."""
+        before = dict(self._made)
+        yield
+        self._made = _joined([before, self._made])
+
+    @contextmanager
+    def _any_number_of_times(self) -> Iterator[None]:
+        self._repeated += 1
+        with self._perhaps():
+            yield
+        self._repeated -= 1
+
+    # ---- what a call makes ----
+
+    def _call(self, node: cst.Call, facts: Facts) -> None:
+        kind = kind_of(node, facts)
+        if kind:
+            self._make(node, kind, is_unnamed(node, facts))
+            return
+        known = facts.canonical(node.func)
+        if known == "keras.backend.clear_session":
+            self._made = {}
+        elif known == names.MULTI_GPU_MODEL:
+            self._lose({"Lambda"})
+        elif known.startswith("keras.applications"):
+            self._lose(self._kinds - _NAMED_IN_APPLICATIONS - ({"Input"} if not _makes_input(node, facts) else set()))
+        else:
+            self._enter(facts.options(node.func))
+
+    def _make(self, node: cst.Call, kind: str, unnamed: bool | None) -> None:
+        if unnamed is None:
+            self._lose({kind})
+        if unnamed is not False:
+            before = self._made.get(kind, 0)
+            number = None if before is None else before + 1
+            self._made[kind] = number
+            self.numbers.setdefault(node, set()).add(None if self._repeated else number)
+
+    def _lose(self, kinds: Set[str]) -> None:
+        self._made.update(dict.fromkeys(kinds))
+
+    def _enter(self, callees: Collection[Value]) -> None:
+        before, after = self._made, []
+        for callee in ordered(callees):
+            self._made = dict(before)
+            self._apply(callee)
+            after.append(self._made)
+        self._made = _joined(after) if after else before
+
+    def _apply(self, callee: Value) -> None:
+        if isinstance(callee, Symbol):
+            if callee.name.split(".")[0] not in _MAKE_NO_LAYERS:
+                self._lose(self._kinds)
+            return
+        if isinstance(callee, Opaque):
+            if callee.origin.startswith("the name ") and not hasattr(builtins, callee.origin.split()[-1]):
+                self._lose(self._kinds)
+            return
+        function: Value | None = callee
+        if isinstance(callee, ClassValue):
+            function = callee.lookup("__init__")
+        elif isinstance(callee, Method):
+            function = callee.function
+        if not isinstance(function, FunctionValue) or not isinstance(function.node, cst.FunctionDef):
+            return
+        if function.node in self._active or len(self._active) > _DEEPEST:
+            self._lose(self._kinds)
+            return
+        self._body(function.node, self._facts.modules[function.module])
+
+    def _body(self, function: cst.FunctionDef, facts: Facts) -> None:
+        before = dict(self._made)
+        hidden = function.name.value in self._handed_on or bool(function.decorators) or _returns_early(function)
+        self._active.append(function)
+        self._repeated += function.name.value in self._handed_on
+        self._visit(function.body, facts)
+        self._repeated -= function.name.value in self._handed_on
+        self._active.pop()
+        if hidden:
+            self._made = _joined([before, self._made])
+
+
+def _joined(states: Collection[Mapping[str, int | None]]) -> dict[str, int | None]:
+    """What is the same in all states."""
+    kinds = {kind for state in states for kind in state}
+    counts = {kind: {state.get(kind, 0) for state in states} for kind in kinds}
+    return {kind: next(iter(count)) if len(count) == 1 else None for kind, count in counts.items()}
+
+
+def _asks_for_main(test: cst.BaseExpression) -> bool:
+    return isinstance(test, cst.Comparison) and isinstance(test.left, cst.Name) and test.left.value == "__name__"
+
+
+def _last(block: cst.CSTNode) -> cst.CSTNode | None:
+    """The last small statement of a block."""
+    body = getattr(block, "body", None)
+    while body is not None and not isinstance(body, list | tuple):
+        body = getattr(body, "body", None)
+    last = body[-1] if body else None
+    if isinstance(last, cst.SimpleStatementLine):
+        return last.body[-1]
+    return last
+
+
+def _leaves(block: cst.CSTNode) -> bool:
+    last = _last(block)
+    if isinstance(last, cst.Expr) and isinstance(last.value, cst.Call):
+        return dotted(last.value.func) in ("exit", "quit", "sys.exit", "os._exit")
+    return isinstance(last, cst.Return | cst.Raise | cst.Continue | cst.Break)
+
+
+def _returns_early(function: cst.FunctionDef) -> bool:
+    """Whether a function may end before its last line."""
+    pending: list[cst.CSTNode] = [function.body]
+    last = _last(function)
+    while pending:
+        part = pending.pop()
+        if isinstance(part, cst.Return | cst.Yield) and part is not last:
+            return True
+        if not isinstance(part, cst.FunctionDef | cst.Lambda | cst.ClassDef):
+            pending.extend(children(part))
+    return False
