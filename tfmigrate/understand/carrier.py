@@ -25,10 +25,18 @@ from tfmigrate.understand.objects import (
     sets_attribute,
     setters_of,
 )
+from tfmigrate.understand.on_the_way import (
+    FunctionRun,
+    changed_on_the_way,
+    functions_on_the_way,
+    lines_on_the_way,
+    literal_key,
+    sets_attribute_of,
+)
 from tfmigrate.understand.program import Module, Unit, dotted, is_star_import, only_statement, units_of
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import holder_of, is_parameter, origin, reaching
-from tfmigrate.understand.scopes import Occurrence, Scopes
+from tfmigrate.understand.scopes import LexicalScope, Occurrence, Scopes
 from tfmigrate.understand.values import ClassValue, Frame, Instance, ModelObject, Site
 from tfmigrate.walk import children, nodes_in, walk
 from tfmigrate.written import Written
@@ -58,8 +66,9 @@ class Carrier:
         objects which were given the same are seen to agree."""
         self.to_origins = to_origins
         self.scopes = {module: known.scopes for module, known in program.items()}
-        self._facts = [known.facts for known in program.values()]
+        self._facts = {module: known.facts for module, known in program.items()}
         self._raised = raised
+        self._run: dict[tuple[Frame, cst.CSTNode, Site], Sequence[FunctionRun]] = {}
 
     def at(self, node: cst.BaseExpression, source: Site, target: Frame, before: cst.CSTNode) -> Written | None:
         """What gives the same value as `node` (standing at `source`) just before the unit `before` of `target`.
@@ -98,14 +107,48 @@ class Carrier:
         if here and isinstance(owner.node, cst.Module) and target.function is not None:
             declared = [binding for binding in bindings if binding.scope.node is target.function]  # by `global`
             if all(self._is_settled(binding, source, target, way.before) for binding in declared):
+                self._check_that_nothing_binds(bindings, owner, source, way)
                 return None
         in_target = here and owner.node is (target.function or target.module.tree)
         if in_target and all(self._is_settled(binding, source, target, way.before) for binding in bindings):
+            self._check_that_nothing_binds(bindings, owner, source, way)
             return None
         if len(bindings) == 1:
             return self._written(name, bindings[0], frame, way)
         earlier = self._earlier(bindings, source)
         return self._chosen(name, earlier, dict(frame.module.arms(source.unit)), frame, way)
+
+    def _check_that_nothing_binds(
+        self, bindings: Sequence[Occurrence], owner: LexicalScope, source: Site, way: _Way
+    ) -> None:
+        """Raises _Unavailable where a function that is called on the way binds this variable of the scope `owner`."""
+        elsewhere = {binding.scope.node for binding in bindings if binding.scope is not owner}
+        if elsewhere and any(function in elsewhere for function, _, _ in self._run_on_the_way(source, way)):
+            raise _Unavailable
+
+    def check_that_nothing_sets(self, attribute: cst.Attribute, source: Site, way: _Way) -> None:
+        """Raises _Unavailable where a function that is called on the way may set an attribute of the same object."""
+        known = self._facts[source.frame.module]
+        if any(sets_attribute_of(run, attribute, known) for run in self._run_on_the_way(source, way)):
+            raise _Unavailable
+
+    def check_that_nothing_changes(
+        self, read: cst.Name | cst.Attribute, key: str | None, source: Site, way: _Way
+    ) -> None:
+        """Raises _Unavailable where what a list or dict holds, that is read, may be changed on the way."""
+        known = self._facts[source.frame.module]
+        lines = [unit for _, unit in lines_on_the_way(way.target, way.before, source)]
+        if changed_on_the_way(read, key, known, lines, self._run_on_the_way(source, way)):
+            raise _Unavailable
+
+    def symbol(self, node: cst.CSTNode, source: Site) -> str:
+        return self._facts[source.frame.module].symbols.get(node, "")
+
+    def _run_on_the_way(self, source: Site, way: _Way) -> Sequence[FunctionRun]:
+        key = way.target, way.before, source
+        if key not in self._run:
+            self._run[key] = tuple(functions_on_the_way(way.target, way.before, source, self._facts))
+        return self._run[key]
 
     @staticmethod
     def _comes_with_a_star(module: Module, way: _Way) -> bool:
@@ -320,7 +363,7 @@ class Carrier:
                 isinstance(option, Instance) and set(owners).isdisjoint(option.cls.ancestors())
                 for option in facts.options(target.value) or (None,)
             )
-            for facts in self._facts
+            for facts in self._facts.values()
             for node in facts.module.all_of(cst.AssignTarget, cst.AugAssign, cst.AnnAssign)
             if node not in own
             for target in (node.target,)
@@ -354,9 +397,19 @@ class _Substitution:
     def __init__(self, carrier: Carrier, source: Site, way: _Way) -> None:
         self._carrier, self._source, self._way = carrier, source, way
         self._own: frozenset[str] = frozenset()
+        self._items: set[cst.BaseExpression] = set()
+        """Lists and dicts of which one item is read."""
 
     def expression(self, node: cst.BaseExpression) -> Written | None:
         """What to write for an expression; None to keep it. Raises _Unavailable."""
+        if isinstance(node, cst.Subscript) and isinstance(node.value, cst.Name | cst.Attribute):
+            key = literal_key(node)
+            if key is not None:
+                if not self._is_environment(node.value):
+                    self._carrier.check_that_nothing_changes(node.value, key, self._source, self._way)
+                self._items.add(node.value)
+        elif isinstance(node, cst.Name | cst.Attribute) and node not in self._items:
+            self._carrier.check_that_nothing_changes(node, None, self._source, self._way)
         if isinstance(node, cst.Name):
             return self._name(node)
         if isinstance(node, cst.Attribute):
@@ -366,6 +419,10 @@ class _Substitution:
             if self._is_of_a_caller(node):
                 return self._of_a_caller(node)
         return self._of_parts(node)
+
+    def _is_environment(self, node: cst.BaseExpression) -> bool:
+        """Whether it is `os.environ`, whose items are looked after where devices are chosen."""
+        return self._carrier.symbol(node, self._source) == "os.environ"
 
     def _is_of_a_caller(self, node: cst.Attribute) -> bool:
         """Whether an attribute is that of `self`, and the object another function's."""
@@ -423,6 +480,7 @@ class _Substitution:
                     raise _Unavailable
         if not settled:
             raise _Unavailable
+        self._carrier.check_that_nothing_sets(node, self._source, self._way)
         return None
 
 
