@@ -20,6 +20,7 @@ from tfmigrate.plan.estimator.inputs import Inputs
 from tfmigrate.plan.estimator.migration import ESTIMATOR, Migration
 from tfmigrate.plan.estimator.model import build
 from tfmigrate.plan.estimator.names import modernised, only_compat_import
+from tfmigrate.plan.estimator.passing import Passing
 from tfmigrate.plan.estimator.reader import Build, Unconvertible
 from tfmigrate.plan.estimator.strategy import name_where_made, strategy_of
 from tfmigrate.plan.names.unread import drop_unread
@@ -240,7 +241,9 @@ class _Whole(Migration):
         )
         for node, message in built.notes:
             self.say(codes.ESTIMATOR_LEFT_OUT, function.module, node, message, "warn")
-        inputs = Inputs(self.facts, self.drafts, strategy, scope, self.frame, optional=self.optional)
+        params = named["params"].value if "params" in named else None
+        passing = Passing(self.drafts, params, self.parts[0].site)
+        inputs = Inputs(self.facts, self.drafts, strategy, scope, self.frame, passing, optional=self.optional)
         self._rename()
         evaluates = "eval_distribute" in keywords(config.node) and not is_none(
             keywords(config.node)["eval_distribute"].value

@@ -29,6 +29,7 @@ from tfmigrate.plan.estimator.batches import (
     repeated,
     rows_of,
 )
+from tfmigrate.plan.estimator.passing import Passing
 from tfmigrate.plan.estimator.reader import Unconvertible
 from tfmigrate.understand.carrier import Carrier
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
@@ -60,6 +61,7 @@ class Inputs:
         strategy: StrategyObject,
         scope: str,
         frame: Frame,
+        passing: Passing,
         *,
         optional: bool = False,
     ) -> None:
@@ -70,6 +72,7 @@ class Inputs:
         self._strategy = strategy
         self._scope = scope
         self._frame = frame
+        self._passing = passing
         self._optional = optional
         self._batches: dict[cst.Call, Batch] = {}
         self._sizes: dict[cst.BaseExpression, _Size] = {}
@@ -85,7 +88,7 @@ class Inputs:
         module = use.site.frame.module
         count = self._count_at(use.site.frame, receiver)
         if isinstance(node, cst.Lambda):
-            self._no_parameters(node, module)
+            self._passing.nothing(node, module)
             if not isinstance(node.body, cst.Call):
                 raise self._refuse(module, node, "this lambda does not call an input function")
             return self._called(node.body, module, role, limited, use, count)
@@ -100,10 +103,12 @@ class Inputs:
             self._numpy[part.node] = Replace(part.node, ("lambda: ", *code.code))
             return Written.of(node, "()")
         if partial is not None:
-            self._staying(partial, self._callee(partial.args[0].value, module), partial.args[1:], role, limited, use)
-            return Written.of(node, "()")
+            inner = self._callee(partial.args[0].value, module)
+            self._staying(partial, inner, partial.args[1:], role, limited, use)
+            return self._passing.call(Written.at(node), inner, partial.args[1:], role, use.site)
         function = self._callee(node, module)
         if isinstance(function.node, cst.Lambda):
+            self._passing.nothing(function.node, function.module)
             body = function.node.body
             if not isinstance(body, cst.Call):
                 raise self._refuse(function.module, function.node, "this lambda does not call an input function")
@@ -113,14 +118,14 @@ class Inputs:
             else:
                 self._sized(function, role, limited, use)
             return Written.of(node, "()")
-        self._no_parameters(function.node, function.module)
         open_ = self._sized(function, role, limited, use)
         maker = function.closure.call_node
         if isinstance(node, cst.Call) and maker is node:
-            return Written.of(self._with_sizes(node, function, open_, role, count, module), "()")
+            made = self._with_sizes(node, function, open_, role, count, module)
+            return self._passing.call(made, function, (), role, use.site)
         if open_ and maker is not None:
             self._pass_sizes(maker, function, open_, role, limited, use)
-        return Written.of(node, "()")
+        return self._passing.call(Written.at(node), function, (), role, use.site)
 
     def before(self, node: cst.BaseExpression, source: Site, target: Frame, unit: Unit) -> Written | None:
         """The same dataset just before a unit of another place, for its element_spec; None where it is unknown."""
@@ -139,12 +144,18 @@ class Inputs:
                 v.apart() if arg.value in sizes else v for arg, v in zip(partial.args, known, strict=True)
             )
             named = [passed_as(arg, value) for arg, value in zip(partial.args[1:], values, strict=True)]
-            return Written.of(function, "(", Written.joined(named, ", "), ")")
+            callee = self._callee(partial.args[0].value, module)
+            own = self._passing.arguments(callee, partial.args[1:], "train", Site(target, unit))
+            return Written.of(function, "(", Written.joined([*named, *own], ", "), ")")
         function_code = self._carrier.at(node, source, target, unit)
         if function_code is None:
             return None
         plain = isinstance(function_code.tree, cst.Name | cst.Attribute | cst.Call)
-        return Written.of(function_code, "()") if plain else Written.of("(", function_code, ")()")
+        function_code = function_code if plain else Written.of("(", function_code, ")")
+        value = self._value(module, node)
+        if not isinstance(value, FunctionValue):
+            return Written.of(function_code, "()")
+        return self._passing.call(function_code, value, (), "train", Site(target, unit))
 
     def _unnamed(self, node: cst.BaseExpression, source: Site) -> tuple[cst.BaseExpression, Site]:
         """The lambda or functools.partial(...) that a name is bound to, and where that stands."""
@@ -210,12 +221,6 @@ class Inputs:
             raise self._refuse(module, node, f"the input function `{module.code(node)}` cannot be followed")
         return value
 
-    def _no_parameters(self, node: cst.FunctionDef | cst.Lambda, module: Module) -> None:
-        params = node.params
-        needed = [p.name.value for p in (*params.params, *params.kwonly_params) if p.default is None]
-        if needed:
-            raise self._refuse(module, node, f"the Estimator passes `{needed[0]}` to this input function by itself")
-
     def _partial(self, node: cst.BaseExpression, module: Module) -> cst.Call | None:
         """The functools.partial(...) that a node is or stands for."""
         value = self._value(module, node)
@@ -241,7 +246,8 @@ class Inputs:
         args = call.args[1:] if partial else call.args
         function = self._callee(func, module)
         open_ = self._sized(function, role, limited, use, args)
-        return self._written(func, args, function, open_, role, count)
+        own = self._passing.arguments(function, args, role, use.site) if partial else []
+        return self._written(func, args, function, open_, role, count, own)
 
     def _with_sizes(
         self, call: cst.Call, function: FunctionValue, open_: set[str], role: str, count: Written, module: Module
@@ -257,13 +263,14 @@ class Inputs:
         open_: set[str],
         role: str,
         count: Written,
+        own: Sequence[Written] = (),
     ) -> Written:
         params = parameters_of(function.node)
         texts = []
         for name, arg in named(args, params):
             scaled = name in open_ and role in DISTRIBUTED
             texts.append(passed_as(arg, product(arg.value, count) if scaled else Written.at(arg.value)))
-        return Written.of(func, "(", Written.joined(texts, ", "), ")")
+        return Written.of(func, "(", Written.joined([*texts, *own], ", "), ")")
 
     def _staying(
         self,

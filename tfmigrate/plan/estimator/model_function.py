@@ -17,8 +17,8 @@ from tfmigrate.plan.estimator.keras_layers import keras_call
 from tfmigrate.plan.estimator.layers import LAYER_CLASSES, LAYERS, LOGGING_HOOKS, SCHEDULES
 from tfmigrate.plan.estimator.reader import Build, Reader, Unconvertible
 from tfmigrate.plan.estimator.things import (
-    EVAL,
     MODE_NAMES,
+    MODE_VALUES,
     MODES,
     PLAIN,
     PREDICT,
@@ -433,7 +433,7 @@ class ModelFunction(Reader):
         if "ModeKeys." in name:
             return MODE_NAMES.get(name.rsplit(".", 1)[-1])
         text = text_of(node)
-        return {"train": TRAIN, "eval": EVAL, "infer": PREDICT}.get(text or "")
+        return next((mode for mode, value in MODE_VALUES.items() if value == text), None)
 
     def _boolean(self, node: cst.BooleanOperation) -> Thing:
         left, right = self.read(node.left), self.read(node.right)

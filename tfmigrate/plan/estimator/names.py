@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import libcst as cst
 
+from tfmigrate.plan.change.calls import quoted
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import ImportNames, ImportPart, Remove, Replace
+from tfmigrate.plan.estimator.things import MODE_NAMES, MODE_VALUES
+from tfmigrate.understand.names import estimator_name
 from tfmigrate.understand.program import dotted, import_statements, root_name
 from tfmigrate.walk import walk
 
@@ -54,6 +57,12 @@ def modernised(draft: Draft) -> None:
     for node in draft.module.all_of(cst.Attribute):
         symbol = draft.facts.symbols.get(node, "")
         if not symbol or node in removed or root_name(node) in gone:
+            continue
+        mode = estimator_name(symbol) or ""
+        if mode.startswith("ModeKeys.") and mode.removeprefix("ModeKeys.") in MODE_NAMES:
+            # Input functions ask for the mode, and tf.estimator is gone.
+            value = MODE_VALUES[MODE_NAMES[mode.removeprefix("ModeKeys.")]]
+            draft.edits.append(Replace(node, quoted(value, draft.quote)))
             continue
         new = _renamed(symbol, node, draft.tf, compat=old is not None)
         if new is not None:

@@ -12,6 +12,8 @@ from tfmigrate.written import Written
 TRAIN, EVAL, PREDICT = "TRAIN", "EVAL", "PREDICT"
 MODES = frozenset({TRAIN, EVAL, PREDICT})
 MODE_NAMES = {TRAIN: TRAIN, EVAL: EVAL, PREDICT: PREDICT, "INFER": PREDICT}
+MODE_VALUES = {TRAIN: "train", EVAL: "eval", PREDICT: "infer"}
+"""What ModeKeys of tf.estimator are."""
 
 
 @dataclass(frozen=True)
