@@ -488,15 +488,6 @@ def test_inputs_have_no_slash_in_their_names() -> None:
     assert 'name=key.replace("/", "_")' in file.after
 
 
-@pytest.mark.parametrize(("more", "told"), [('"name": ["a", "b"]', True), ("", False)])
-def test_features_that_are_not_read_are_told(more: str, told: bool) -> None:
-    file = migrated(
-        ("([[1.0], [2.0]], ", f'({{"x": [[1.0], [2.0]], {more}}}, '), ("dense(features,", 'dense(features["x"],')
-    )
-    assert file.changed
-    assert any("the features name are not read here" in finding.message for finding in file.findings) == told
-
-
 def test_an_input_function_in_the_function_that_makes_the_strategy_sees_its_name() -> None:
     text = PROGRAM.replace("\n\ndef input_fn", "\n\ndef main():\n    def input_fn")
     head, body = text.split("def main():\n")

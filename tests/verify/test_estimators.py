@@ -16,6 +16,7 @@ from tfmigrate.verify.judge.compare import Comparison, compare
 from tfmigrate.verify.judge.controls import ESTIMATOR_CONTROLS, mutants
 from tfmigrate.verify.judge.plan import VerifyOptions
 from tfmigrate.verify.judge.verdict import verify
+from tfmigrate.verify.probe.estimators import Features
 from tfmigrate.verify.run.experiment import run
 from tfmigrate.verify.run.launch import Launch
 from tfmigrate.verify.run.program import program_of
@@ -111,3 +112,18 @@ def test_the_whole_verdict_on_the_guide(runtime_for: Callable[[str], Runtime], l
     report = verify(options, execute=partial(run_all, launch=launch))
     assert report.verdict == "EQUIVALENT", report.reason
     assert "batch of one replica" in {control.mutation for control in report.controls if control.detected}
+
+
+def test_the_features_that_a_model_function_reads_are_those_that_are_compared() -> None:
+    features = Features({"a": 1, "b": 2, "c": 3, "d": 4})
+    assert (features["b"], features.get("e"), features.pop("a"), len(features)) == (2, None, 1, 3)
+    assert features.chosen() == {"a": 1, "b": 2}
+    assert "c" in features
+    assert features.chosen() == {"a": 1, "b": 2}
+
+
+@pytest.mark.parametrize("taken", [dict, lambda given: {**given}, Features.copy, lambda given: list(given.values())])
+def test_features_that_are_taken_whole_are_all_compared(taken: Callable[[Features], object]) -> None:
+    features = Features({"a": 1, "b": 2})
+    taken(features)
+    assert features.chosen() == {"a": 1, "b": 2}

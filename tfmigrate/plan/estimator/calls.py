@@ -84,7 +84,11 @@ def plan_call(
             message = f"predictions are read here, and made in {home.path}"
             raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
         text = inputs.dataset(passed["input_fn"].value, use, "predict", False, receiver)
-        readings = Insert(built.function, built.readings)
+        inner = _bound_round(migration, built)
+        if inner:
+            message = f"the predictions are computed with `{min(inner)}`, a variable of the function round model_fn"
+            raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
+        readings = Insert(built.outermost, built.readings)
         if (home, readings) not in migration.edits:
             migration.edits.append((home, readings))
         code = Written.of(f"{title}(", receiver, ".predict(", text, "))")
@@ -96,6 +100,14 @@ def plan_call(
         return None
     message = f"{use.method}() of an Estimator has no known counterpart in Keras"
     raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
+
+
+def _bound_round(migration: Migration, built: Build) -> set[str]:
+    """The names that the predictions read of a function round the model function, where they are not computed."""
+    scopes = migration.drafts[built.module].scopes
+    around = {node for node in built.module.ancestors(built.function) if isinstance(node, cst.FunctionDef)}
+    owners = ((name, scopes.owner(name, scopes.by_node[built.function])) for name in built.predicted_from)
+    return {name for name, owner in owners if owner is not None and owner.node in around}
 
 
 def _receiver(migration: Migration, use: Use, node: cst.BaseExpression) -> Written:

@@ -16,6 +16,7 @@ from tfmigrate.plan.change.calls import has_stars, is_none, keywords
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Remove, Replace, Scope
 from tfmigrate.plan.estimator.calls import plan_call
+from tfmigrate.plan.estimator.choosing import Choosing
 from tfmigrate.plan.estimator.inputs import Inputs
 from tfmigrate.plan.estimator.migration import ESTIMATOR, Migration
 from tfmigrate.plan.estimator.model import build
@@ -243,7 +244,8 @@ class _Whole(Migration):
             self.say(codes.ESTIMATOR_LEFT_OUT, function.module, node, message, "warn")
         params = named["params"].value if "params" in named else None
         passing = Passing(self.drafts, params, self.parts[0].site)
-        inputs = Inputs(self.facts, self.drafts, strategy, scope, self.frame, passing, optional=self.optional)
+        choosing = Choosing(built, home, home.scopes.fresh("read_features", home.scopes.module))
+        inputs = Inputs(self.facts, self.drafts, strategy, scope, self.frame, passing, choosing, optional=self.optional)
         self._rename()
         evaluates = "eval_distribute" in keywords(config.node) and not is_none(
             keywords(config.node)["eval_distribute"].value
@@ -252,6 +254,9 @@ class _Whole(Migration):
         first = next(planned_call for planned_call in planned if planned_call is not None)
         self._construct(named, built, inputs, first, scope, config)
         self.edits.extend(inputs.edits())
+        chooser = choosing.function()
+        if chooser is not None:
+            self.edits.append((function.module, chooser))
         for module, node, message in inputs.notes():
             self.say(codes.REPLICA_BATCH, module, node, message)
         self._settings(config, named)

@@ -29,6 +29,7 @@ from tfmigrate.plan.estimator.batches import (
     repeated,
     rows_of,
 )
+from tfmigrate.plan.estimator.choosing import Choosing
 from tfmigrate.plan.estimator.passing import Passing
 from tfmigrate.plan.estimator.reader import Unconvertible
 from tfmigrate.understand.carrier import Carrier
@@ -62,6 +63,7 @@ class Inputs:
         scope: str,
         frame: Frame,
         passing: Passing,
+        choosing: Choosing,
         *,
         optional: bool = False,
     ) -> None:
@@ -73,6 +75,7 @@ class Inputs:
         self._scope = scope
         self._frame = frame
         self._passing = passing
+        self._choosing = choosing
         self._optional = optional
         self._batches: dict[cst.Call, Batch] = {}
         self._sizes: dict[cst.BaseExpression, _Size] = {}
@@ -85,6 +88,15 @@ class Inputs:
 
     def dataset(self, node: cst.BaseExpression, use: Use, role: str, limited: bool, receiver: Written) -> Written:
         """The dataset that the input function `node`, passed in `use`, stands for. Raises Unconvertible."""
+        return self._choosing.of(self._whole(node, use, role, limited, receiver), use.site.frame.module)
+
+    def before(self, node: cst.BaseExpression, source: Site, target: Frame, unit: Unit) -> Written | None:
+        """The same dataset just before a unit of another place, for its element_spec; None where it is unknown."""
+        whole = self._whole_before(node, source, target, unit)
+        return self._choosing.of(whole, target.module) if whole is not None else None
+
+    def _whole(self, node: cst.BaseExpression, use: Use, role: str, limited: bool, receiver: Written) -> Written:
+        """As dataset(), with all its features."""
         module = use.site.frame.module
         count = self._count_at(use.site.frame, receiver)
         if isinstance(node, cst.Lambda):
@@ -127,8 +139,8 @@ class Inputs:
             self._pass_sizes(maker, function, open_, role, limited, use)
         return self._passing.call(Written.at(node), function, (), role, use.site)
 
-    def before(self, node: cst.BaseExpression, source: Site, target: Frame, unit: Unit) -> Written | None:
-        """The same dataset just before a unit of another place, for its element_spec; None where it is unknown."""
+    def _whole_before(self, node: cst.BaseExpression, source: Site, target: Frame, unit: Unit) -> Written | None:
+        """As before(), with all its features."""
         module = source.frame.module
         node, source = self._unnamed(node, source)
         if isinstance(node, cst.Lambda):

@@ -173,7 +173,7 @@ class _Model:
         if reading.keys and reading.whole_features:
             raise reading.refuse(codes.NO_KERAS_LAYER, self._function, "features is used whole and by key")
         if reading.keys:
-            self._note_unread(reading.keys)
+            self._choose(reading.keys)
             quote = reading.quote
             # Keras 3 takes no `/` in the name of an input.
             slashes = any("/" in key for key in reading.keys)
@@ -186,22 +186,17 @@ class _Model:
             return f"features = {code}"
         return f"{self._inputs_name} = {code}\nfeatures = {self._inputs_name}"
 
-    def _note_unread(self, read: Set[str]) -> None:
-        """Features beside those that are read are inputs too: Keras 3 takes no others, and fails on strings."""
+    def _choose(self, read: Set[str]) -> None:
+        """Note the features that are read, where others may stand beside them: Keras takes every feature of a dataset
+        for an input, and fails on strings under a strategy (AddN in its first step, Keras 3.15)."""
         written = [
             {text_of(element.key) for element in node.elements if isinstance(element, cst.DictElement)}
             for module in self._reading.program.modules
             for node in module.all_of(cst.Dict)
         ]
-        keys = set[str | None]().union(*(keys for keys in written if keys >= read))
-        unread = sorted(key for key in keys - read if key is not None)
-        if unread:
-            message = (
-                f"the features {', '.join(unread)} are not read here, and become inputs of the model all the same, "
-                "since Keras takes all that a dataset gives; strings among them make it fail: leave unread features "
-                "out of the input function"
-            )
-            self._reading.plan.notes.append((self._function, message))
+        around = [keys for keys in written if keys >= read]
+        if not around or any(keys != read for keys in around):
+            self._reading.plan.chosen = tuple(sorted(read))
 
     @property
     def _inputs_name(self) -> str:
@@ -243,6 +238,7 @@ class _Model:
         if any(name != tensor and not isinstance(local[name], Reading | Items) for name in free) or tensor not in free:
             return
         used = {tensor}.union(*map(_names_in, wanted))
+        self._reading.plan.predicted_from = frozenset(used - local.keys())
         lines += self._yielding(node, predicted, used)
         body = Written.joined(lines, "\n").code
         indented = (part.replace("\n", f"\n{self._indent}") if isinstance(part, str) else part for part in body)

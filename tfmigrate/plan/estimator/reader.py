@@ -37,12 +37,21 @@ class Build:
     parameters: tuple[str, ...] = ()
     """Those that it keeps: features, and perhaps params."""
     readings: Code | None = None
-    """The body of the generator of predictions, None where nothing is predicted."""
+    """The generator of predictions, None where nothing is predicted."""
+    predicted_from: frozenset[str] = frozenset()
+    """The names that it reads, beside those that it binds itself."""
     metrics: tuple[str, ...] = ()
     """The names of its metrics."""
     notes: list[tuple[cst.CSTNode, str]] = field(default_factory=list)
     functions: set[cst.FunctionDef] = field(default_factory=set)
     """Every function that was read."""
+    chosen: tuple[str, ...] = ()
+    """The features that it reads, where a dataset may give others beside them."""
+
+    @property
+    def outermost(self) -> cst.CSTNode:
+        """The function, or what it stands in at the top of the module: what is defined before that is seen by all."""
+        return [self.function, *self.module.ancestors(self.function)][-1]
 
 
 class Reader(ABC):

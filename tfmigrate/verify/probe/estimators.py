@@ -105,6 +105,45 @@ class Dropout(object):
         self.rate = rate
 
 
+class Features(dict):
+    """The features that a model function gets. The migrated script leaves out those that it does not read."""
+
+    def __init__(self, *args, **kwargs):
+        dict.__init__(self, *args, **kwargs)
+        self.whole = dict(dict.items(self))
+        self.read = set()
+
+    def chosen(self):
+        return {key: value for key, value in self.whole.items() if key in self.read}
+
+    def __getitem__(self, key):
+        self.read.add(key)
+        return dict.__getitem__(self, key)
+
+    def get(self, key, default=None):
+        self.read.add(key)
+        return dict.get(self, key, default)
+
+    def pop(self, key, *default):
+        self.read.add(key)
+        return dict.pop(self, key, *default)
+
+    def __iter__(self):  # for dict(features), which asks for no item where this is dict's own
+        return dict.__iter__(self)
+
+    def items(self):
+        self.read.update(self.whole)
+        return dict.items(self)
+
+    def values(self):
+        self.read.update(self.whole)
+        return dict.values(self)
+
+    def copy(self):
+        self.read.update(self.whole)
+        return dict.copy(self)
+
+
 class GraphModel(object):
     """What the recorder asks of a model, answered for one Estimator."""
 
@@ -209,10 +248,13 @@ class Watcher(object):
         def call_model_fn(estimator, features, labels, mode, config):
             self.mode = mode
             self.seed_graph()
+            if isinstance(features, dict):
+                features = Features(features)
             spec = original(estimator, features, labels, mode, config)
             if self.training is not None and mode == "train":
                 nest = self.tf.nest
-                arrays = nest.flatten(features) + ([] if labels is None else nest.flatten(labels))
+                chosen = features.chosen() if isinstance(features, Features) else features
+                arrays = nest.flatten(chosen) + ([] if labels is None else nest.flatten(labels))
                 self.training.parts[self.replica()] = (arrays, spec.loss)
             return spec
 
