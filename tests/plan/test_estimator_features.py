@@ -54,7 +54,7 @@ def test_the_features_of_a_prediction_are_chosen() -> None:
         "    if mode == tf.estimator.ModeKeys.PREDICT:\n"
         "        return tf.estimator.EstimatorSpec(mode, predictions={'value': outputs})\n    loss = ",
     )
-    data = "def new_data():\n    return tf.data.Dataset.from_tensor_slices({'x': x, 'name': y}).batch(2)\n\n\nstrategy = "
+    data = "def new_data():\n    return tf.data.Dataset.from_tensor_slices({'x': x, 'n': y}).batch(2)\n\n\nstrategy = "
     said = ("steps=10)", "steps=10)\nfor row in estimator.predict(new_data):\n    print(row)")
     rows = given('"x": [[1.0], [2.0]], "n": ["a", "b"]')
     file = migrated(rows, READ, MANY, asked, ("strategy = ", data), said)

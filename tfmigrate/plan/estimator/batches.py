@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.change.calls import is_false, is_none, is_true, named_arguments
+from tfmigrate.plan.change.calls import is_false, is_none, is_true, named_arguments, text_of
 from tfmigrate.plan.estimator.reader import Unconvertible
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.reaching import settled
@@ -28,12 +28,22 @@ _ON_BATCHES = frozenset(
     }
 )  # fmt: skip
 _RESIZES = frozenset(
-    {"repeat", "concatenate", "interleave", "flat_map", "filter", "shard", "take", "skip", "window", "unbatch", "zip"}
-)
+    {
+        "repeat", "concatenate", "interleave", "flat_map", "filter", "shard", "take", "skip", "window", "unbatch",
+        "zip", "shuffle_and_repeat",
+    }
+)  # fmt: skip
 """Methods of a dataset after which it has another number of rows."""
 MOST_REPLICAS = 16
 """As many GPUs as one machine has at most."""
-TENSORS = frozenset({"make_one_shot_iterator", "make_initializable_iterator", "get_next", "map_and_batch"})
+TENSORS = frozenset({"make_one_shot_iterator", "make_initializable_iterator", "get_next"})
+BATCHING: Mapping[str, tuple[str, ...]] = {
+    "batch": ("batch_size", "drop_remainder", "num_parallel_calls"),
+    "padded_batch": ("batch_size", "padded_shapes", "padding_values", "drop_remainder"),
+    # A function of tf.contrib.data and tf.data.experimental, whose result is passed to apply().
+    "map_and_batch": ("map_func", "batch_size", "num_parallel_batches", "drop_remainder", "num_parallel_calls"),
+}
+"""What makes batches, and its parameters."""
 
 
 @dataclass
@@ -60,7 +70,7 @@ class Batch:
     def drops(self) -> bool:
         """Whether a round in which not every replica gets a batch is left out of the dataset."""
         remainder = remainder_of(self.call)
-        return not self.endless and self.roles <= DISTRIBUTED and (remainder is None or not is_false(remainder))
+        return not self.endless and self.roles <= DISTRIBUTED and (remainder is None or not is_false(remainder.value))
 
 
 def repeated(function: FunctionValue, batch: cst.Call, calls: Sequence[cst.Call]) -> cst.Call | None:
@@ -80,14 +90,33 @@ def repeated(function: FunctionValue, batch: cst.Call, calls: Sequence[cst.Call]
             continue
         if not around and any(call in set(walk(arg)) for arg in batch.args):
             continue
-        if name == "repeat" and call.func.value is batch and "drop_remainder" not in {
-            arg.keyword.value for arg in batch.args if arg.keyword
-        }:  # fmt: skip
+        if name == "repeat" and call.func.value is batch and remainder_of(batch) is None:
             repeat = call
+            continue
+        if name == "map" and len(call.args) == 1 and _only_chooses(call.args[0].value):
             continue
         message = f"{name}() works on the batches of each replica; put it before `.batch()` if the result is the same"
         raise Unconvertible(codes.ESTIMATOR_INPUT, module, call, message)
     return repeat
+
+
+def _only_chooses(function: cst.BaseExpression) -> bool:
+    """Whether a lambda only puts the parts of a batch together anew: `lambda x: ({"a": x["a"]}, x["b"])`."""
+    if not isinstance(function, cst.Lambda):
+        return False
+    names = {param.name.value for param in function.params.params}
+    return _is_chosen(function.body, names)
+
+
+def _is_chosen(node: cst.BaseExpression, names: Set[str]) -> bool:
+    if isinstance(node, cst.Tuple | cst.List):
+        return all(_is_chosen(element.value, names) for element in node.elements)
+    if isinstance(node, cst.Dict):
+        keyed = all(isinstance(part, cst.DictElement) and text_of(part.key) is not None for part in node.elements)
+        return keyed and all(_is_chosen(part.value, names) for part in node.elements)
+    if isinstance(node, cst.Subscript) and len(node.slice) == 1 and isinstance(node.slice[0].slice, cst.Index):
+        return text_of(node.slice[0].slice.value) is not None and _is_chosen(node.value, names)
+    return isinstance(node, cst.Name) and node.value in names
 
 
 def rows_of(scopes: Scopes, calls: Sequence[cst.Call]) -> int | None:
@@ -105,13 +134,24 @@ def rows_of(scopes: Scopes, calls: Sequence[cst.Call]) -> int | None:
     return len(node.elements) if isinstance(node, cst.List) else None
 
 
-def remainder_of(call: cst.Call) -> cst.BaseExpression | None:
-    """What a `.batch(...)` is given as its `drop_remainder`, by keyword."""
-    return next((arg.value for arg in call.args if arg.keyword and arg.keyword.value == "drop_remainder"), None)
+def remainder_of(call: cst.Call) -> cst.Arg | None:
+    """What a `.batch(...)` is given as its `drop_remainder`."""
+    return (named_arguments(call, BATCHING[_method(call)]) or {}).get("drop_remainder")
+
+
+def makes_batches(call: cst.Call) -> bool:
+    name = _method(call)
+    return name in BATCHING and (isinstance(call.func, cst.Attribute) or name == "map_and_batch")
+
+
+def batch_arguments(call: cst.Call) -> dict[str, cst.Arg] | None:
+    """The arguments of what makes batches, by their names; None where they cannot be read."""
+    return named_arguments(call, BATCHING[_method(call)])
 
 
 def _method(call: cst.Call) -> str:
-    return call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
+    func = call.func
+    return func.attr.value if isinstance(func, cst.Attribute) else func.value if isinstance(func, cst.Name) else ""
 
 
 def _carriers(function: cst.FunctionDef | cst.Lambda, batch: cst.Call) -> set[str]:
@@ -135,10 +175,15 @@ def _carriers(function: cst.FunctionDef | cst.Lambda, batch: cst.Call) -> set[st
 
 
 def is_endless(call: cst.Call) -> bool:
-    """`.repeat()`"""
-    if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "repeat":
+    """`.repeat()`, and `shuffle_and_repeat(buffer)` of tf.data.experimental."""
+    parameters = {"repeat": ("count",), "shuffle_and_repeat": ("buffer_size", "count", "seed")}.get(_method(call))
+    if parameters is None or (_method(call) == "repeat" and not isinstance(call.func, cst.Attribute)):
         return False
-    return not call.args or is_none(call.args[0].value) or call.args[0].value.deep_equals(cst.parse_expression("-1"))
+    arguments = named_arguments(call, parameters)
+    if arguments is None:
+        return False
+    count = arguments.get("count")
+    return count is None or is_none(count.value) or count.value.deep_equals(cst.parse_expression("-1"))
 
 
 def passed_as(arg: cst.Arg, value: Written) -> Written:

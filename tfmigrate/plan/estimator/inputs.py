@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.change.calls import named_arguments
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Argument, Arguments, Edit, Replace
 from tfmigrate.plan.estimator.batches import (
@@ -21,7 +20,9 @@ from tfmigrate.plan.estimator.batches import (
     MOST_REPLICAS,
     TENSORS,
     Batch,
+    batch_arguments,
     is_endless,
+    makes_batches,
     of_numpy,
     passed_as,
     product,
@@ -355,7 +356,7 @@ class Inputs:
         open_: set[str] = set()
         seen = False
         for call in calls:
-            if isinstance(call.func, cst.Attribute) and call.func.attr.value in ("batch", "padded_batch"):
+            if makes_batches(call):
                 seen = True
                 open_ |= self._one_batch(function, call, calls, role, limited, passed, use)
         if seen:
@@ -396,9 +397,7 @@ class Inputs:
         use: Use,
     ) -> set[str]:
         module = function.module
-        arguments = named_arguments(call, ("batch_size", "drop_remainder", "num_parallel_calls"))
-        if isinstance(call.func, cst.Attribute) and call.func.attr.value == "padded_batch":
-            arguments = named_arguments(call, ("batch_size", "padded_shapes", "padding_values", "drop_remainder"))
+        arguments = batch_arguments(call)
         if arguments is None or "batch_size" not in arguments:
             raise self._refuse(module, call, "the batch size cannot be read")
         size = arguments["batch_size"]
