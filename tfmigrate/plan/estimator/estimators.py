@@ -260,7 +260,8 @@ class _Whole(Migration):
         for module, node, message in inputs.notes():
             self.say(codes.REPLICA_BATCH, module, node, message)
         self._settings(config, named)
-        count = f"{len(built.functions)} function(s)" if len(built.functions) > 1 else "its model function"
+        building = len(built.functions - built.computing)
+        count = f"{building} function(s)" if building > 1 else "its model function"
         self.say(
             codes.ESTIMATOR,
             self.module,

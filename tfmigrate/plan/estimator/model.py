@@ -150,7 +150,8 @@ class _Model:
             if not isinstance(metric, Metric):
                 place = metric.node if isinstance(metric, Tensor | Reading | Each) else self._function
                 raise reading.refuse(codes.ESTIMATOR_METRIC, place, f"the metric {name!r} is unknown")
-            metrics.append(f"{metric.keras.text}(name={quoted(name, reading.quote)})")
+            settings = f"{metric.settings}, " if metric.settings else ""
+            metrics.append(f"{metric.keras.text}({settings}name={quoted(name, reading.quote)})")
         reading.plan.metrics = tuple(name for name, _ in operations.entries)
         return metrics
 

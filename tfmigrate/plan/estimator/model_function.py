@@ -6,12 +6,13 @@ Layers stay where they are, as Keras layers (`network`); the loss, the optimizer
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import is_none, keywords, named_arguments, text_of, unchanged
-from tfmigrate.plan.edits import Arguments, Signature, Unwrap
+from tfmigrate.plan.edits import Arguments, Remove, Signature, Unwrap
 from tfmigrate.plan.estimator import network, training
 from tfmigrate.plan.estimator.keras_layers import keras_call
 from tfmigrate.plan.estimator.layers import LAYER_CLASSES, LAYERS, LOGGING_HOOKS, SCHEDULES
@@ -32,6 +33,7 @@ from tfmigrate.plan.estimator.things import (
     Logs,
     Loss,
     Metric,
+    MetricPart,
     Mode,
     Optimizer,
     Params,
@@ -54,7 +56,7 @@ from tfmigrate.understand.contents import is_layer
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.program import Unit, units_of
 from tfmigrate.understand.values import FunctionValue
-from tfmigrate.walk import walk
+from tfmigrate.walk import nodes_in, walk
 
 _STEPS = {
     "minimize": training.read_minimize,
@@ -62,6 +64,8 @@ _STEPS = {
     "apply_gradients": training.read_apply_gradients,
 }
 """The methods of an optimizer."""
+_OF_NETWORK = (Plain, Features, Tensor, Mode, Training, Params)
+"""What a function is passed that builds a part of the model."""
 _EQUALITIES = (cst.Equal, cst.NotEqual, cst.Is, cst.IsNot)
 
 
@@ -266,6 +270,8 @@ class ModelFunction(Reader):
             if isinstance(target.target, cst.Name):
                 self.names[target.target.value] = thing
                 self.assigned.append((target.target.value, thing, small))
+            elif isinstance(thing, Metric) and (pair := _two_names(target.target)) is not None:
+                self.names.update({name: MetricPart(thing, place) for place, name in enumerate(pair)})
             elif not isinstance(thing, Plain):
                 raise self.refuse(
                     codes.NO_KERAS_LAYER, small, "a value is assigned to something other than a plain name"
@@ -361,6 +367,10 @@ class ModelFunction(Reader):
             return PLAIN
         if all(isinstance(thing, Updates) for thing in things):
             return Updates()
+        if len(things) == 2 and isinstance(things[0], MetricPart):
+            metric = things[0].metric
+            if things == [MetricPart(metric, 0), MetricPart(metric, 1)]:
+                return metric
         if all(isinstance(thing, Logs) for thing in things):
             return Logs()
         if all(isinstance(thing, TrainOp | Updates) for thing in things):
@@ -392,6 +402,8 @@ class ModelFunction(Reader):
         if isinstance(whole, Params | Plain):
             self.used_params = self.used_params or isinstance(whole, Params)
             return PLAIN
+        if isinstance(whole, Metric) and isinstance(index, cst.Index) and self.module.code(index.value) in ("0", "1"):
+            return MetricPart(whole, int(self.module.code(index.value)))
         if isinstance(whole, Items) and key is not None:
             feature = whole.entry(key)
             if feature is not None:
@@ -519,12 +531,15 @@ class ModelFunction(Reader):
                 return _STEPS[func.attr.value](self, node, optimizer)
         value = self.program.modules[self.module].values.get(func)
         things = [self._passed(arg.value) for arg in node.args]
+        own = isinstance(value, FunctionValue) and isinstance(value.node, cst.FunctionDef) and value.owner is None
         if all(isinstance(thing, Plain) for thing in things):
-            return PLAIN
+            return self._of_closure(node, value) if own and isinstance(value, FunctionValue) else PLAIN
         if is_layer(value):
             return keras_call(self, node, value, things)
-        if isinstance(value, FunctionValue) and isinstance(value.node, cst.FunctionDef) and value.owner is None:
-            return self._own_function(node, value, things)
+        if own and isinstance(value, FunctionValue):
+            if all(isinstance(thing, _OF_NETWORK) for thing in things):
+                return self._own_function(node, value, things)
+            return self._computed(node, value, things)
         if isinstance(func, cst.Attribute) and isinstance(self.read(func.value), Params):
             return PLAIN
         raise self.refuse(codes.NO_KERAS_LAYER, node, f"`{self.module.code(func)}` is not followed")
@@ -534,19 +549,74 @@ class ModelFunction(Reader):
         thing = self.names.get(node.value, PLAIN) if isinstance(node, cst.Name) else PLAIN
         return thing if isinstance(thing, Features) else self.read(node)
 
-    def _own_function(self, node: cst.Call, function: FunctionValue, passed: Sequence[Thing]) -> Thing:
-        """A function of the program that builds a part of the model: its layers are rewritten where they stand."""
+    def _of_closure(self, node: cst.Call, function: FunctionValue) -> Thing:
+        """What a function is that is passed nothing of the model, and may read it of the function round it."""
+        if function.node not in set(walk(self.plan.function)):
+            return PLAIN
+        lists: tuple[list[Any], ...] = (self.plan.edits, self.plan.notes, self.removed, self.assigned, self.outputs,
+                                        self._inside)  # fmt: skip
+        lengths = [len(each) for each in lists]
+        saved = self.names, self.module, self._returned, self.modes
+        try:
+            return self._computed(node, function, [PLAIN] * len(node.args))
+        except Unconvertible:
+            for each, length in zip(lists, lengths, strict=True):
+                del each[length:]
+            self.names, self.module, self._returned, self.modes = saved
+            return PLAIN
+
+    def _computed(self, node: cst.Call, function: FunctionValue, passed: Sequence[Thing]) -> Thing:
+        """What a function of the program returns that computes losses and metrics, and builds no part of the model: it
+        goes with them. Raises Unconvertible."""
         definition = function.node
         assert isinstance(definition, cst.FunctionDef)
+        bound = self._bound(node, definition, passed)
+        returns = list(nodes_in(definition.body, cst.Return))
+        if definition in self._inside or len(returns) != 1:
+            message = f"{definition.name.value} returns in {len(returns)} places"
+            raise self.refuse(codes.NO_KERAS_LAYER, node, message)
+        edits, removed, assigned = len(self.plan.edits), len(self.removed), len(self.assigned)
+        saved = self.names, self.module, self._returned
+        closed_over = self.names if definition in set(walk(self.plan.function)) else {}
+        self.names, self.module, self._returned = {**closed_over, **bound}, function.module, None
+        self._inside.append(definition)
+        for unit in units_of(definition.body):
+            self._statement(unit, self.modes)
+        self._inside.pop()
+        returned, own = self._returned, self.plan.edits[edits:]
+        self.names, self.module, self._returned = saved
+        if returned is None or isinstance(returned, STAYS) or not all(isinstance(edit, Remove) for _, edit in own):
+            message = (
+                f"{definition.name.value} is passed the labels or the model's output, and computes more of them than a "
+                "loss or metrics"
+            )
+            raise self.refuse(codes.NO_KERAS_LAYER, node, message)
+        del self.plan.edits[edits:], self.removed[removed:], self.assigned[assigned:]
+        self.plan.functions.add(definition)
+        self.plan.computing.add(definition)
+        name = definition.name.value
+        if function.module is self.plan.module and (function.module, name) not in self.program.exported:
+            self.edit(Unwrap(definition, None))
+            self.unwrapped[definition] = None
+        return returned
+
+    def _bound(self, node: cst.Call, definition: cst.FunctionDef, passed: Sequence[Thing]) -> dict[str, Thing]:
+        """What each parameter of a function stands for, in a call."""
         params = [param.name.value for param in definition.params.params]
         named = named_arguments(node, params)
         if named is None or not set(named) <= set(params):
             raise self.refuse(codes.NO_KERAS_LAYER, node, "its arguments cannot be matched with its parameters")
         kinds = {id(arg): thing for arg, thing in zip(node.args, passed, strict=True)}
+        return {name: kinds[id(named[name])] if name in named else PLAIN for name in params}
+
+    def _own_function(self, node: cst.Call, function: FunctionValue, passed: Sequence[Thing]) -> Thing:
+        """A function of the program that builds a part of the model: its layers are rewritten where they stand."""
+        definition = function.node
+        assert isinstance(definition, cst.FunctionDef)
+        params = [param.name.value for param in definition.params.params]
+        kinds = {id(arg): thing for arg, thing in zip(node.args, passed, strict=True)}
         saved = self.names, self.module, self._returned
-        bound = {name: kinds[id(named[name])] if name in named else PLAIN for name in params}
-        if not all(isinstance(each, Plain | Features | Tensor | Mode | Training | Params) for each in bound.values()):
-            raise self.refuse(codes.NO_KERAS_LAYER, node, "it is passed more than tensors, the mode and settings")
+        bound = self._bound(node, definition, passed)
         form = tuple(type(bound[name]) for name in params)
         if self._read_functions.setdefault(definition, form) != form or definition is self.plan.function:
             raise self.refuse(codes.NO_KERAS_LAYER, node, f"{definition.name.value} is called in two ways")
@@ -596,6 +666,13 @@ def _by_mode(
             same = all(isinstance(thing, Plain) for _, thing in ways)
             joined[name] = PLAIN if same else Several(tuple(ways))
     return joined
+
+
+def _two_names(node: cst.BaseAssignTargetExpression) -> list[str] | None:
+    """The names of `value, update = ...`."""
+    parts = [element.value for element in node.elements] if isinstance(node, cst.Tuple | cst.List) else []
+    names = [part.value for part in parts if isinstance(part, cst.Name)]
+    return names if len(names) == len(parts) == 2 else None
 
 
 def _averaged(node: cst.Call) -> cst.BaseExpression | None:

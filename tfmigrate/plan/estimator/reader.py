@@ -45,6 +45,8 @@ class Build:
     notes: list[tuple[cst.CSTNode, str]] = field(default_factory=list)
     functions: set[cst.FunctionDef] = field(default_factory=set)
     """Every function that was read."""
+    computing: set[cst.FunctionDef] = field(default_factory=set)
+    """Those of them that computed losses and metrics alone, and go."""
     chosen: tuple[str, ...] = ()
     """The features that it reads, where a dataset may give others beside them."""
 

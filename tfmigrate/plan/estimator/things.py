@@ -147,6 +147,16 @@ class Updates:
 @dataclass(frozen=True)
 class Metric:
     keras: Written
+    settings: str = ""
+    """Its arguments beside its name."""
+
+
+@dataclass(frozen=True)
+class MetricPart:
+    """The value of a metric (0), or the operation that updates it (1)."""
+
+    metric: Metric
+    place: int
 
 
 @dataclass(frozen=True)
@@ -183,7 +193,8 @@ class Several:
 
 Thing = (
     Plain | Features | Labels | Mode | Params | Config | Training | Layer | Tensor | Tensors | Reading | Each | Loss
-    | Rate | Optimizer | Gradients | Logs | TrainOp | Step | Updates | Metric | Items | Spec | Export | Several
+    | Rate | Optimizer | Gradients | Logs | TrainOp | Step | Updates | Metric | MetricPart | Items | Spec | Export
+    | Several
 )  # fmt: skip
 PLAIN = Plain()
 STAYS = (Plain, Tensor, Tensors, Layer)

@@ -239,6 +239,8 @@ def read_metric(reader: Reader, node: cst.Call, name: str) -> Thing:
     named = f"{reader.tf}.keras.metrics"
     if keras is not None and labels == Labels() and form in ("", "squeezed"):
         return Metric(Written.of(f"{named}.{keras}"))
+    if name == "auc" and labels == Labels() and form in ("nn.sigmoid", "sigmoid"):
+        return Metric(Written.of(f"{named}.AUC"), "from_logits=True")
     classes = form in ("argmax", "cast of argmax", "argmax of nn.softmax")
     if name == "accuracy" and classes and isinstance(labels, Labels):
         if labels.form in ("", "argmax of onehot"):
