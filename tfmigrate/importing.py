@@ -18,8 +18,8 @@ _TEXT = re.compile(r"(?<!\w)(?:'([^'\n\\]*)'|\"([^\"\n\\]*)\")")
 def folders_added(text: str) -> tuple[str, ...]:
     """The folders that a file adds to `sys.path`, as far as their names are written there.
 
-    "../lib" of `sys.path.append("../lib")`, and of `sys.path.insert(0, os.path.join(HERE, "..", "lib"))`. Of an absolute
-    one, "/home/me/project/lib", the last words, for the project lies elsewhere today: "project/lib" and "lib".
+    "../lib" of `sys.path.append("../lib")`, and of `sys.path.insert(0, os.path.join(HERE, "..", "lib"))`. Of an
+    absolute one, "/home/me/project/lib", the last words, for the project lies elsewhere today: "project/lib" and "lib".
     """
     if "sys.path" not in text:
         return ()
