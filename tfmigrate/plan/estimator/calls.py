@@ -9,6 +9,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import is_none, is_true, quoted, text_of, with_code
 from tfmigrate.plan.edits import Argument, Arguments, Insert, Remove, Replace
+from tfmigrate.plan.estimator.exporting import EXPORTS, plan_export
 from tfmigrate.plan.estimator.inputs import Inputs
 from tfmigrate.plan.estimator.layers import LOGGING_HOOKS
 from tfmigrate.plan.estimator.migration import Migration
@@ -98,6 +99,11 @@ def plan_call(
             codes.ESTIMATOR_CALLS, module, use.call, "predict() takes the dataset; one sample is read at a time"
         )
         return None
+    if use.method in EXPORTS:
+        inner = _bound_round(migration, built)
+        if not inner:
+            plan_export(migration, use, built, receiver)
+            return None
     message = f"{use.method}() of an Estimator has no known counterpart in Keras"
     raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
 

@@ -14,7 +14,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import quoted, text_of
 from tfmigrate.plan.edits import Insert, Signature
 from tfmigrate.plan.estimator.model_function import ModelFunction
-from tfmigrate.plan.estimator.reader import Build, Unconvertible
+from tfmigrate.plan.estimator.reader import Build, Predicting, Unconvertible
 from tfmigrate.plan.estimator.things import (
     EVAL,
     MODES,
@@ -66,6 +66,7 @@ def build(facts: ProgramFacts, module: Module, function: cst.FunctionDef, tf: st
     model = _Model(reading)
     model.plan_compile(reading.specs[TRAIN])
     kept = ("features", "params") if reading.used_params else ("features",)
+    plan.keys = frozenset(reading.keys)
     plan.parameters = tuple(name for name in parameters if name in kept)
     reading.edit(Signature(function, plan.parameters))
     if PREDICT in reading.specs:
@@ -240,6 +241,8 @@ class _Model:
             return
         used = {tensor}.union(*map(_names_in, wanted))
         self._reading.plan.predicted_from = frozenset(used - local.keys())
+        by_name = isinstance(predicted, Items)
+        self._reading.plan.predicting = Predicting(tensor, tuple(lines), Written.at(node), by_name, frozenset(used))
         lines += self._yielding(node, predicted, used)
         body = Written.joined(lines, "\n").code
         indented = (part.replace("\n", f"\n{self._indent}") if isinstance(part, str) else part for part in body)

@@ -13,7 +13,7 @@ from tfmigrate.plan.estimator.things import MODES, Plain, Spec, Tensor, Thing
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.program import Module
-from tfmigrate.written import Code
+from tfmigrate.written import Code, Written
 
 
 class Unconvertible(Exception):
@@ -25,6 +25,22 @@ class Unconvertible(Exception):
 
 
 SQUARES = frozenset({"square", "math.square", "squared_difference", "math.squared_difference"})
+
+
+@dataclass(frozen=True)
+class Predicting:
+    """How predictions are computed of the model's output."""
+
+    output: str
+    """The name of the output."""
+    lines: tuple[Written, ...]
+    """Lines that bind what they are computed from."""
+    whole: Written
+    """The predictions."""
+    by_name: bool
+    """Whether they are a dict."""
+    names: frozenset[str]
+    """All names in this."""
 
 
 @dataclass
@@ -40,6 +56,12 @@ class Build:
     """The generator of predictions, None where nothing is predicted."""
     predicted_from: frozenset[str] = frozenset()
     """The names that it reads, beside those that it binds itself."""
+    predicting: Predicting | None = None
+    """The same, by its parts."""
+    names_exports: bool = False
+    """Whether a spec has export_outputs."""
+    keys: frozenset[str] = frozenset()
+    """The features that it reads by name; none where it reads them whole."""
     metrics: tuple[str, ...] = ()
     """The names of its metrics."""
     notes: list[tuple[cst.CSTNode, str]] = field(default_factory=list)

@@ -263,6 +263,7 @@ def read_spec(reader: Reader, node: cst.Call) -> Thing:
             message = "this hook is dropped: Keras' progress bar shows the loss at every step"
             reader.plan.notes.append((named[key].value, message))
     if "export_outputs" in named:
+        reader.plan.names_exports = True
         reader.plan.notes.append((named["export_outputs"].value, "export_outputs is dropped: model.export() writes "
                                  "one signature, the model's output"))  # fmt: skip
     parts = {key: named[key].value for key in _PARTS if key in named and not is_none(named[key].value)}

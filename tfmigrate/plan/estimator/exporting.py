@@ -1,0 +1,161 @@
+"""export_saved_model() of an Estimator: a SavedModel of the predictions, with the inputs of its receiver function.
+
+Measured on TensorFlow 1.15 and 2.21: the signature `serving_default` takes and gives tensors of the same names, types
+and shapes, on Keras 3 and Keras 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.calls import named_arguments, quoted, text_of
+from tfmigrate.plan.edits import Insert, Replace, Unwrap
+from tfmigrate.plan.estimator.migration import Migration
+from tfmigrate.plan.estimator.reader import Build, Predicting
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Use
+from tfmigrate.understand.program import Module
+from tfmigrate.understand.reaching import settled
+from tfmigrate.understand.scopes import numbered
+from tfmigrate.understand.values import FunctionValue
+from tfmigrate.walk import nodes_in, walk
+from tfmigrate.written import Written
+
+EXPORTS = frozenset({"export_saved_model", "export_savedmodel"})
+_PARAMETERS = ("export_dir_base", "serving_input_receiver_fn")
+_RECEIVERS = frozenset(
+    {"estimator.export.ServingInputReceiver", "estimator.export.build_raw_serving_input_receiver_fn"}
+)
+_RECEIVED = ("features", "receiver_tensors", "receiver_tensors_alternatives", "default_batch_size")
+
+
+def plan_export(migration: Migration, use: Use, built: Build, receiver: Written) -> None:
+    """Plan one call. Raises Unconvertible."""
+    module = use.site.frame.module
+    passed = migration.named(use.call, _PARAMETERS, module)
+    if set(passed) != set(_PARAMETERS):
+        raise _refused(migration, use, "it is passed more than a folder and a receiver function")
+    if module is not built.module:
+        raise _refused(migration, use, f"the model is made in {built.module.path}, and exported here")
+    if built.predicting is None or built.names_exports:
+        raise _refused(migration, use, "what it exports is not, or not only, computed from the model's one output")
+    function = passed[_PARAMETERS[1]].value
+    specs = _specs(migration, use, function)
+    if not built.keys or specs.keys() != built.keys:
+        raise _refused(migration, use, "its inputs are not the features that the model reads by their names")
+    draft = migration.drafts[module]
+    title = draft.scopes.fresh("export_model", draft.scopes.module)
+    code = _exporter(migration, built.predicting, title, specs, draft.tf, draft.quote)
+    insert = Insert(built.outermost, code.code)
+    if (module, insert) not in migration.edits:
+        migration.edits.append((module, insert))
+    call = Written.of(f"{title}(", receiver, ", ", passed[_PARAMETERS[0]].value, ")")
+    migration.edits.append((module, Replace(use.call, call.code)))
+    _drop(migration, module, function)
+    message = f"{use.method}() becomes a function that saves the predictions under the same names, for the same inputs"
+    migration.say(codes.ESTIMATOR_CALLS, module, use.call, message)
+
+
+def _refused(migration: Migration, use: Use, why: str) -> Exception:
+    message = f"{use.method}() is not followed: {why}"
+    return migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, use.site.frame.module)
+
+
+def _tensorflow(migration: Migration, module: Module, node: cst.BaseExpression) -> str:
+    symbol = migration.facts.modules[module].symbols.get(node, "")
+    return names.plain(symbol).removeprefix("tensorflow.")
+
+
+def _specs(migration: Migration, use: Use, function: cst.BaseExpression) -> Mapping[str, Written]:
+    """The specification of each tensor that is received, which the features are too. Raises Unconvertible."""
+    module = use.site.frame.module
+    scopes = migration.drafts[module].scopes
+    value = migration.value(module, function)
+    where: cst.CSTNode = module.tree
+    maker = settled(function, scopes)
+    if isinstance(value, FunctionValue) and isinstance(value.node, cst.FunctionDef) and value.module is module:
+        returns = list(nodes_in(value.node.body, cst.Return))
+        where, maker = value.node, returns[0].value if len(returns) == 1 and returns[0].value is not None else maker
+    if not isinstance(maker, cst.Call) or _tensorflow(migration, module, maker.func) not in _RECEIVERS:
+        raise _refused(migration, use, "its receiver function is more than a ServingInputReceiver of placeholders")
+    named = named_arguments(maker, _RECEIVED)
+    features = named.get("features") if named is not None else None
+    if named is None or features is None or set(named) - {"features", "receiver_tensors"}:
+        raise _refused(migration, use, "the arguments of its ServingInputReceiver cannot be read")
+    tensors = settled(features.value, scopes)
+    received = named.get("receiver_tensors")
+    if received is not None and settled(received.value, scopes) is not tensors:
+        raise _refused(migration, use, "it receives other tensors than the features")
+    own = {name.value for target in nodes_in(where, cst.AssignTarget) for name in nodes_in(target, cst.Name)}
+    own = own if isinstance(where, cst.FunctionDef) else set()
+    specs: dict[str, Written] = {}
+    for element in tensors.elements if isinstance(tensors, cst.Dict) else ():
+        key = text_of(element.key) if isinstance(element, cst.DictElement) else None
+        placeholder = settled(element.value, scopes)
+        call = placeholder if isinstance(placeholder, cst.Call) else None
+        known = named_arguments(call, ("dtype", "shape", "name")) if call is not None else None
+        made = call is not None and _tensorflow(migration, module, call.func) == "placeholder"
+        if key is None or not made or known is None or "dtype" not in known or "shape" not in known:
+            raise _refused(migration, use, "its receiver function is more than placeholders of a type and a shape")
+        parts = [known["shape"].value, known["dtype"].value]
+        if own & {name.value for part in parts for name in nodes_in(part, cst.Name)}:
+            raise _refused(migration, use, "the shape of a placeholder is computed in its receiver function")
+        quote = migration.drafts[module].quote
+        tf = migration.drafts[module].tf
+        specs[key] = Written.of(f"{tf}.TensorSpec(", parts[0], ", ", parts[1], f", {quoted(key, quote)})")
+    return specs
+
+
+def _exporter(
+    migration: Migration, how: Predicting, title: str, specs: Mapping[str, Written], tf: str, quote: str
+) -> Written:
+    """The function that exports a model."""
+    words = ("model", "folder", "features", "exported", "path", "predict")
+    fresh = {word: numbered(word, how.names.__contains__) for word in words}
+    predict = fresh["predict"]
+    entries = Written.joined((Written.of(f"{quoted(key, quote)}: ", spec) for key, spec in specs.items()), ", ")
+    lines: list[tuple[int, Written]] = [
+        (0, Written.of(f"def {title}({fresh['model']}, {fresh['folder']}):")),
+        (1, Written.of("# As export_saved_model() did: the predictions for a batch, in a folder named by the time.")),
+        (1, Written.of(f"@{tf}.function(input_signature=[{{", entries, "}])")),
+        (1, Written.of(f"def {predict}({fresh['features']}):")),
+        (2, Written.of(f"{how.output} = {fresh['model']}({fresh['features']}, training=False)")),
+        *((2, line) for line in how.lines),
+        (2, Written.of("return ", *(() if how.by_name else (f"{{{quoted('output', quote)}: ",)), how.whole,
+                       "" if how.by_name else "}")),
+        (0, Written.of("")),
+        (1, Written.of(f"{fresh['exported']} = {tf}.Module()")),
+        (1, Written.of(f"{fresh['exported']}.model = {fresh['model']}")),
+        (1, Written.of(f"{fresh['path']} = {tf}.io.gfile.join({fresh['folder']}, str(int({tf}.timestamp())))")),
+        (1, Written.of(f"{tf}.saved_model.save({fresh['exported']}, {fresh['path']}, "
+                       f"signatures={{{quoted('serving_default', quote)}: {predict}}})")),
+        (1, Written.of(f"return {fresh['path']}.encode()")),
+    ]  # fmt: skip
+    indent = migration.module.tree.default_indent
+    return Written.of(*_indented(lines, indent))
+
+
+def _indented(lines: list[tuple[int, Written]], indent: str) -> Iterator[str | Written]:
+    for place, (depth, line) in enumerate(lines):
+        yield ("\n" if place else "") + indent * depth
+        yield line
+
+
+def _drop(migration: Migration, module: Module, function: cst.BaseExpression) -> None:
+    """Take a receiver function out that nothing else mentions."""
+    value = migration.value(module, function)
+    if not isinstance(value, FunctionValue) or not isinstance(value.node, cst.FunctionDef):
+        return
+    name = value.node.name.value
+    exports = {use.call for use in migration.uses() if use.method in EXPORTS}
+    inside = {node for call in exports for node in walk(call)}
+    mentions = migration.drafts[module].scopes.bindings(name)
+    scope = mentions[0].scope if mentions else None
+    if scope is None or len(mentions) != 1 or (module, name) in migration.facts.exported:
+        return
+    others = migration.drafts[module].scopes.of_variable(name, scope)
+    if all(mention.binds or mention.node in inside for mention in others):
+        migration.edits.append((module, Unwrap(value.node, None)))
