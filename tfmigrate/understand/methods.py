@@ -53,6 +53,10 @@ def call_method(walker: Walker, method: Method, arguments: Arguments, node: cst.
         return _call_of_model(state, receiver, name, arguments, node)
     if isinstance(receiver, Dataset) and name not in _NO_DATASET:
         return Dataset((*receiver.batches, node)) if name in ("batch", "padded_batch") else receiver
+    if isinstance(receiver, EstimatorPart) and (receiver.name, name) == ("RunConfig", "replace"):
+        state.effects += 1
+        state.program_facts.estimators.append(EstimatorPart(receiver.name, state.site, node, arguments, receiver))
+        return state.program_facts.estimators[-1]
     if isinstance(receiver, EstimatorPart):
         state.effects += 1
         state.program_facts.estimator_uses.append(Use(name, node, state.site, receiver, arguments))

@@ -404,6 +404,13 @@ class EstimatorPart:
     site: Site
     node: cst.Call
     arguments: Arguments
+    base: EstimatorPart | None = None
+    """The RunConfig whose replace() made this one."""
+
+    @property
+    def chain(self) -> tuple[EstimatorPart, ...]:
+        """A RunConfig and those that it was made of by replace(), the first one first."""
+        return (*(self.base.chain if self.base is not None else ()), self)
 
 
 @dataclass(frozen=True)

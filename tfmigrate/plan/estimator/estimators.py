@@ -18,7 +18,7 @@ from tfmigrate.plan.edits import Remove, Replace, Scope
 from tfmigrate.plan.estimator.calls import plan_call
 from tfmigrate.plan.estimator.choosing import Choosing
 from tfmigrate.plan.estimator.inputs import Inputs
-from tfmigrate.plan.estimator.migration import ESTIMATOR, Migration
+from tfmigrate.plan.estimator.migration import ESTIMATOR, Migration, settings_of
 from tfmigrate.plan.estimator.model import build
 from tfmigrate.plan.estimator.names import modernised, only_compat_import
 from tfmigrate.plan.estimator.passing import Passing
@@ -143,8 +143,8 @@ def _is_distributed(part: EstimatorPart) -> bool:
     configs = [option for value in passed for option in options(value)]
     return has_stars(part.node) or not all(
         isinstance(config, Literal)
-        or (isinstance(config, EstimatorPart) and not DISTRIBUTING & keywords(config.node).keys()
-            and not has_stars(config.node))
+        or (isinstance(config, EstimatorPart) and not DISTRIBUTING & settings_of(config).keys()
+            and not any(has_stars(made.node) for made in config.chain))
         for config in configs
     )  # fmt: skip
 
@@ -158,7 +158,7 @@ def _unused_configs(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None
         for option in options(value)
         if isinstance(option, EstimatorPart)
     }
-    nodes = {part.node for part in taken}
+    nodes = {made.node for part in taken for made in part.chain}
     for part in facts.estimators:
         if part.name == "RunConfig" and part.node not in nodes and "train_distribute" in keywords(part.node):
             draft, message = drafts[part.site.frame.module], "no Estimator was found that takes this RunConfig"
@@ -247,9 +247,8 @@ class _Whole(Migration):
         choosing = Choosing(built, home, home.scopes.fresh("read_features", home.scopes.module))
         inputs = Inputs(self.facts, self.drafts, strategy, scope, self.frame, passing, choosing, optional=self.optional)
         self._rename()
-        evaluates = "eval_distribute" in keywords(config.node) and not is_none(
-            keywords(config.node)["eval_distribute"].value
-        )
+        evaluation = settings_of(config).get("eval_distribute")
+        evaluates = evaluation is not None and not is_none(evaluation.value)
         planned = [plan_call(self, use, built, inputs, evaluates, title, trainings, function.module) for use in uses]
         first = next(planned_call for planned_call in planned if planned_call is not None)
         self._construct(named, built, inputs, first, scope, config)
@@ -364,7 +363,7 @@ class _Whole(Migration):
         self.edits.extend((module, Scope((unit,), context)) for module, unit, context in self.scoped)
         arg = named["config"].value
         if isinstance(arg, cst.Name):
-            if self.assigned(arg, self.module, self.frame) is not config.node:
+            if not self.drop_config(arg, config):
                 raise self.refuse(
                     codes.ESTIMATOR_NOT_FOLLOWED,
                     arg,
@@ -373,9 +372,12 @@ class _Whole(Migration):
 
     def _settings(self, config: EstimatorPart, named: Mapping[str, cst.Arg]) -> None:
         module = config.site.frame.module
-        for name, arg in (*keywords(config.node).items(), *named.items()):
+        configs = [config] if self.alternative is None else [config, self.alternative]
+        own = [arg for made in configs for part in made.chain for arg in part.node.args]
+        settings = [setting for made in configs for setting in settings_of(made).items()]
+        for name, arg in (*settings, *named.items()):
             if name in CHECKPOINT_SETTINGS and not is_none(arg.value):
-                where = module if arg in config.node.args else self.module
+                where = module if arg in own else self.module
                 message = (
                     f"`{name}=`: the Estimator wrote and restored checkpoints by itself; add the callback "
                     "BackupAndRestore or ModelCheckpoint where that is wanted"
@@ -384,7 +386,7 @@ class _Whole(Migration):
             elif name == "tf_random_seed":
                 message = "`tf_random_seed=`: call tf.keras.utils.set_random_seed() instead"
                 self.say(codes.ESTIMATOR_LEFT_OUT, module, arg.value, message, "warn")
-            elif arg in config.node.args and name not in SILENT_SETTINGS | {"train_distribute", "eval_distribute"}:
+            elif arg in own and name not in SILENT_SETTINGS | {"train_distribute", "eval_distribute"}:
                 raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, arg.value, f"`{name}=` of its RunConfig", module)
 
 

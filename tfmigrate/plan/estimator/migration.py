@@ -8,18 +8,29 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.change.calls import has_stars, is_none, named_arguments
+from tfmigrate.plan.change.calls import has_stars, is_none, keywords, named_arguments
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Edit, Insert, Remove
 from tfmigrate.plan.estimator.reader import Unconvertible
 from tfmigrate.plan.workers import OfEstimator
 from tfmigrate.result import Action
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
-from tfmigrate.understand.program import Module, Unit
+from tfmigrate.understand.program import Module, Unit, only_statement
 from tfmigrate.understand.values import EstimatorPart, Frame, Value, options
 from tfmigrate.written import Written
 
 ESTIMATOR = ("model_fn", "model_dir", "config", "params", "warm_start_from")
+
+
+def settings_of(config: EstimatorPart) -> dict[str, cst.Arg]:
+    """What a RunConfig is given, and given anew by replace(), by name."""
+    return {name: arg for part in config.chain for name, arg in keywords(part.node).items()}
+
+
+def _distributes(config: EstimatorPart) -> bool:
+    strategies = (settings_of(config).get(name) for name in ("train_distribute", "experimental_distribute"))
+    given = any(arg is not None and not is_none(arg.value) for arg in strategies)
+    return given or any(has_stars(part.node) for part in config.chain)
 
 
 @dataclass
@@ -51,6 +62,8 @@ class Migration:
     """Its strategy, once it is planned whole."""
     optional: bool = False
     """Whether it trained on one device under some condition."""
+    alternative: EstimatorPart | None = None
+    """The RunConfig for one device that it gets in the other arm of a condition."""
     line: tuple[str, Insert] | None = None
     """The name of a strategy that had none, and the line that makes it."""
 
@@ -111,9 +124,41 @@ class Migration:
         value = self.value(self.module, arg.value)
         values = options(value) if value is not None else frozenset()
         configs = [option for option in values if isinstance(option, EstimatorPart) and option.name == "RunConfig"]
-        if len(configs) != 1 or len(values) != 1:
+        distributing = [config for config in configs if _distributes(config)]
+        others = [config for config in configs if not _distributes(config)]
+        if len(configs) != len(values) or len(configs) not in (1, 2) or (len(configs) == 2 and len(others) != 1):
             raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, arg.value, "its RunConfig cannot be followed")
-        return configs[0]
+        (config,) = distributing or others
+        made = {part.site.frame for known in configs for part in known.chain}
+        if len(made) != 1:
+            raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, arg.value, "its RunConfig is made in two functions")
+        if len(configs) == 2:
+            (self.alternative,) = others
+            if not config.site.frame.module.exclusive(config.site.unit, self.alternative.site.unit):
+                raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, arg.value, "its RunConfig may be another one")
+        return config
+
+    def drop_config(self, read: cst.Name, config: EstimatorPart) -> bool:
+        """Take out the statements that make a RunConfig of the Estimator's frame, which `read` passes on; False where
+        something else reads it, or makes it."""
+        draft = self.drafts[self.module]
+        chain = (*config.chain, *(self.alternative.chain if self.alternative is not None else ()))
+        makers = {part.node for part in chain}
+        receivers = [part.node.func.value for part in chain if part.base and isinstance(part.node.func, cst.Attribute)]
+        reads = [node for node in (read, *receivers) if isinstance(node, cst.Name)]
+        gone: list[Remove] = []
+        for name in {node.value for node in reads}:
+            for mention in draft.scopes.of_variable(name, draft.scope_of(self.frame)):
+                if not mention.binds:
+                    if mention.node not in reads:
+                        return False
+                    continue
+                small = only_statement(mention.unit)
+                if not isinstance(small, cst.Assign) or len(small.targets) != 1 or small.value not in makers:
+                    return False
+                gone.append(Remove(small))
+        self.edits.extend((self.module, edit) for edit in gone)
+        return any(edit.node.value is config.node for edit in gone if isinstance(edit.node, cst.Assign))
 
     def uses(self) -> list[Use]:
         parts = []

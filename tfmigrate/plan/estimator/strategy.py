@@ -5,10 +5,10 @@ from __future__ import annotations
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.change.calls import has_stars, is_none, keywords, named_arguments
+from tfmigrate.plan.change.calls import has_stars, is_none, named_arguments
 from tfmigrate.plan.change.device_names import first_gpus
 from tfmigrate.plan.edits import Argument, Arguments, Insert, Replace
-from tfmigrate.plan.estimator.migration import Migration
+from tfmigrate.plan.estimator.migration import Migration, settings_of
 from tfmigrate.understand.carrier import Carrier
 from tfmigrate.understand.reaching import sole_assignment
 from tfmigrate.understand.values import EstimatorPart, Literal, StrategyObject, options
@@ -25,8 +25,8 @@ def strategy_of(migration: Migration) -> StrategyObject | None:
     if config is None:
         return None
     module = config.site.frame.module
-    named = keywords(config.node)
-    if has_stars(config.node):
+    named = settings_of(config)
+    if any(has_stars(part.node) for part in config.chain):
         raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, config.node, "its RunConfig cannot be read", module)
     if "train_distribute" not in named or is_none(named["train_distribute"].value):
         if "experimental_distribute" in named:
@@ -43,14 +43,41 @@ def _mirrored(migration: Migration, config: EstimatorPart, node: cst.BaseExpress
     strategies = [option for option in values if isinstance(option, StrategyObject)]
     if len(strategies) == 1 and strategies[0].name == "MirroredStrategy":
         if values == set(strategies):
+            if migration.alternative is not None:
+                _default_in_other_arm(migration, config, migration.alternative, node, strategies[0])
             return strategies[0]
-        if values == {strategies[0], Literal(None)} and _none_is_default(migration, config, node, strategies[0]):
+        perhaps = migration.alternative is None and values == {strategies[0], Literal(None)}
+        if perhaps and _none_is_default(migration, config, node, strategies[0]):
             migration.optional = True
             return strategies[0]
     message = "its strategy is not, or not always, a MirroredStrategy"
     if len(values) == len(strategies) == 1:
         message = f"it trains under a {strategies[0].name}, and only MirroredStrategy is followed"
     raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, message, module)
+
+
+def _default_in_other_arm(
+    migration: Migration,
+    config: EstimatorPart,
+    other: EstimatorPart,
+    node: cst.BaseExpression,
+    strategy: StrategyObject,
+) -> None:
+    """Where a RunConfig for one device is made instead, the strategy is the default one. Raises Unconvertible."""
+    module = config.site.frame.module
+    draft = migration.drafts[module]
+    message = "under a condition it trains on one device, and more than its RunConfig reads its strategy"
+    if not isinstance(node, cst.Name) or strategy.site.frame is not config.site.frame:
+        raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, message, module)
+    passed = {inner for part in config.chain for inner in walk(part.node)}
+    mentions = draft.scopes.of_variable(node.value, draft.scope_of(config.site.frame))
+    makers = [sole_assignment(mention) for mention in mentions if mention.binds]
+    alone = len(makers) == 1 and makers[0] is not None and makers[0].value is strategy.node
+    if not alone or not all(mention.binds or mention.node in passed for mention in mentions):
+        raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, message, module)
+    line = f"{node.value} = {draft.tf}.distribute.get_strategy()"
+    migration.edits.append((module, Insert(other.site.unit, line, (other.site.unit,))))
+    migration.optional = True
 
 
 def _none_is_default(
@@ -64,7 +91,7 @@ def _none_is_default(
         return False
     values = [node]
     if isinstance(node, cst.Name):
-        passed = set(walk(config.node))
+        passed = {inner for part in config.chain for inner in walk(part.node)}
         mentions = draft.scopes.of_variable(node.value, draft.scope_of(config.site.frame))
         if not all(mention.binds or mention.node in passed for mention in mentions):
             return False
@@ -84,7 +111,7 @@ def _none_is_default(
 def name_where_made(migration: Migration, config: EstimatorPart, strategy: StrategyObject) -> str:
     """The name of the strategy where the Estimator is made; a strategy without a name gets one."""
     choice = _own_strategy(migration, strategy)
-    node = keywords(config.node)["train_distribute"].value
+    node = settings_of(config)["train_distribute"].value
     frame = config.site.frame
     if isinstance(node, cst.Name):
         carrier = Carrier(migration.drafts)

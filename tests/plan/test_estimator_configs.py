@@ -1,0 +1,103 @@
+"""A RunConfig that is made in steps, or another one in the other arm of a condition."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.kit import actions
+from tests.plan.test_estimator import migrated, refusal
+
+CONFIG = "config = tf.estimator.RunConfig(train_distribute=strategy, eval_distribute=strategy)\n"
+STRATEGY = "strategy = tf.distribute.MirroredStrategy()\n"
+GIVEN = "train_distribute=strategy"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        f"config = tf.estimator.RunConfig({GIVEN})\nconfig = config.replace(save_summary_steps=100)\n",
+        f"config = tf.estimator.RunConfig().replace({GIVEN})\n",
+        f"config = tf.estimator.RunConfig()\nconfig = config.replace({GIVEN})\n",
+        f"plain = tf.estimator.RunConfig()\nconfig = plain.replace({GIVEN}).replace(log_step_count_steps=1)\n",
+        f"config = tf.estimator.RunConfig(train_distribute=None)\nconfig = config.replace({GIVEN})\n",
+    ],
+)
+def test_a_config_made_in_steps_is_one(lines: str) -> None:
+    file = migrated((CONFIG, lines))
+    assert "    model = model_fn(input_fn().element_spec[0])\n" in file.after
+    assert "onfig" not in file.after
+
+
+def test_what_replace_changes_is_told() -> None:
+    file = migrated((CONFIG, f"config = tf.estimator.RunConfig({GIVEN})\nconfig = config.replace(model_dir='out')\n"))
+    assert [f.message[:13] for f in file.findings if f.code == "TFM014"] == ["`model_dir=`:"]
+
+
+@pytest.mark.parametrize("end", ["", ".replace(eval_distribute=None)"])
+def test_a_strategy_that_is_taken_away_again_is_none(end: str) -> None:
+    file = migrated((CONFIG, f"config = tf.estimator.RunConfig({GIVEN}).replace(train_distribute=None){end}\n"))
+    assert file.after == file.before
+    assert actions(file, "TFM118") == ["warn"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        (f"config = tf.estimator.RunConfig({GIVEN})\nconfig.replace(save_summary_steps=1)\n", "used elsewhere"),
+        (f"config = tf.estimator.RunConfig({GIVEN})\nprint(config)\n", "used elsewhere"),
+        (
+            f"config = tf.estimator.RunConfig({GIVEN})\nif big:\n    config = config.replace(model_dir='a')\n",
+            "cannot be followed",
+        ),
+        (f"config = tf.estimator.RunConfig({GIVEN}).replace(device_fn=print)\n", "device_fn"),
+        (f"config = tf.estimator.RunConfig({GIVEN}).replace(**more)\n", "cannot be read"),
+        (
+            f"def more(config):\n    return config.replace({GIVEN})\n\n\nconfig = more(tf.estimator.RunConfig())\n",
+            "in two functions",
+        ),
+    ],
+)
+def test_another_use_of_a_config_is_refused(lines: str, told: str) -> None:
+    assert told in refusal((CONFIG, lines))
+
+
+def test_a_config_that_is_made_and_thrown_away_is_told() -> None:
+    file = migrated((CONFIG, f"config = tf.estimator.RunConfig()\nconfig.replace({GIVEN})\n"))
+    assert file.after == file.before
+    assert "no Estimator was found that takes this RunConfig" in [finding.message for finding in file.findings]
+
+
+ARMS = (
+    "if several:\n    {strategy}    config = tf.estimator.RunConfig(train_distribute=strategy)\n"
+    "else:\n    config = tf.estimator.RunConfig(save_checkpoints_secs=60)\n"
+)
+
+
+def test_a_config_for_one_device_in_the_other_arm_is_the_default_strategy() -> None:
+    file = migrated((STRATEGY + CONFIG, ARMS.format(strategy=STRATEGY)))
+    assert (
+        f"if several:\n    {STRATEGY}else:\n    strategy = tf.distribute.get_strategy()\nwith strategy.scope():\n"
+    ) in file.after
+    assert "drop_remainder=strategy.num_replicas_in_sync > 1" in file.after
+    assert any(f.message.startswith("`save_checkpoints_secs=`") for f in file.findings)
+
+
+def test_the_arms_may_change_places() -> None:
+    other = f"if one:\n    config = tf.estimator.RunConfig()\nelse:\n    {STRATEGY}    {CONFIG}"
+    file = migrated((STRATEGY + CONFIG, other))
+    assert f"if one:\n    strategy = tf.distribute.get_strategy()\nelse:\n    {STRATEGY}with" in file.after
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ARMS.format(strategy=STRATEGY) + "print(strategy)\n",
+        ARMS.format(strategy="").replace("=strategy", "=tf.distribute.MirroredStrategy()"),
+        STRATEGY + CONFIG + "if one:\n    config = tf.estimator.RunConfig()\n",
+        ARMS.format(strategy=STRATEGY).replace("secs=60", "secs=60, train_distribute=other"),
+        STRATEGY + ARMS.format(strategy=STRATEGY),
+        STRATEGY + CONFIG + "try:\n    config = tf.estimator.RunConfig()\nexcept OSError:\n    pass\n",
+    ],
+)
+def test_other_alternatives_are_refused(lines: str) -> None:
+    assert refusal((STRATEGY + CONFIG, lines)).startswith("TFM110")
