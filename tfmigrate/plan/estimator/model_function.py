@@ -383,7 +383,7 @@ class ModelFunction(Reader):
         thing = within(self.names.get(node.value, PLAIN), self.modes)
         if isinstance(thing, Features):
             self.whole_features = True
-            return Tensor(node)
+            return Tensor(node, raw=True)
         if isinstance(thing, Params):
             self.used_params = True
         if isinstance(thing, Config):
@@ -397,7 +397,7 @@ class ModelFunction(Reader):
             if key is None:
                 raise self.refuse(codes.NO_KERAS_LAYER, node, "a feature is chosen by something other than its name")
             self.keys.add(key)
-            return Tensor(node)
+            return Tensor(node, raw=True)
         whole = self.read(node.value)
         if isinstance(whole, Params | Plain):
             self.used_params = self.used_params or isinstance(whole, Params)

@@ -18,7 +18,7 @@ ONLY_1 = frozenset(
     {
         "app", "flags", "Session", "InteractiveSession", "ConfigProto", "GPUOptions", "get_default_graph",
         "reset_default_graph", "global_variables_initializer", "local_variables_initializer", "parse_example",
-        "parse_single_example", "FixedLenFeature", "VarLenFeature", "TFRecordReader", "python_io", "string_split",
+        "parse_single_example", "VarLenFeature", "TFRecordReader", "python_io", "string_split",
         "string_to_number", "decode_csv",
     }
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import libcst as cst
 
@@ -39,6 +39,10 @@ from tfmigrate.plan.estimator.things import (
 from tfmigrate.understand.scopes import numbered
 from tfmigrate.walk import walk
 from tfmigrate.written import Code, Written, listed
+
+_ON_FEATURES = frozenset({"cast", "expand_dims", "squeeze", "transpose"})
+"""Operations on the features that a layer may apply."""
+_ARGUMENT = "values"
 
 
 def _tensor(reader: Reader, node: cst.BaseExpression) -> cst.BaseExpression:
@@ -196,6 +200,9 @@ def _follows_mode(reader: Reader, node: cst.Call, training: cst.Arg | None) -> b
 
 def _setting(reader: Reader, name: str, node: cst.BaseExpression) -> Written | None:
     """Keras's word for a setting of a layer; None where it stays as it is."""
+    thing = reader.names.get(node.value) if isinstance(node, cst.Name) else None
+    if isinstance(thing, things.Initializer):
+        node = thing.made
     symbol = reader.symbol(node)
     if name == "activation":
         if symbol is not None and symbol in ACTIVATIONS:
@@ -206,25 +213,37 @@ def _setting(reader: Reader, name: str, node: cst.BaseExpression) -> Written | N
         call = node if isinstance(node, cst.Call) else None
         symbol = reader.symbol(call.func) if call is not None else symbol
         if symbol is not None and symbol in INITIALIZERS:
-            keras, defaults = INITIALIZERS[symbol]
-            args = call.args if call is not None else ()
-            named = {arg.keyword.value if arg.keyword else str(n): arg for n, arg in enumerate(args)}
-            positional = sum(arg.keyword is None for arg in args)
-            inside = [
-                Written.of(f"{key}=" if arg.keyword else "", arg.value)
-                for key, arg in named.items()
-                if key not in ("dtype", "uniform")
-            ]
-            inside += [
-                Written.of(f"{key}={code}")
-                for key, code in defaults.items()
-                if key not in named and POSITIONS[key] >= positional
-            ]
-            return Written.of(f"{reader.tf}.keras.initializers.{keras}(", Written.joined(inside, ", "), ")")
+            return _initializer(reader, symbol, call.args if call is not None else ())
         if symbol is not None and not symbol.startswith("keras.initializers."):
             raise reader.refuse(codes.NO_KERAS_LAYER, node, f"tf.{symbol} is not a known initializer")
     reader.needs_plain(node)
     return None
+
+
+def _initializer(reader: Reader, symbol: str, args: Sequence[cst.Arg]) -> Written:
+    """Keras's initializer, with the defaults of TensorFlow 1 written out."""
+    keras, defaults = INITIALIZERS[symbol]
+    named = {arg.keyword.value if arg.keyword else str(n): arg for n, arg in enumerate(args)}
+    positional = sum(arg.keyword is None for arg in args)
+    inside = [
+        Written.of(f"{key}=" if arg.keyword else "", arg.value)
+        for key, arg in named.items()
+        if key not in ("dtype", "uniform")
+    ]
+    inside += [
+        Written.of(f"{key}={code}")
+        for key, code in defaults.items()
+        if key not in named and POSITIONS[key] >= positional
+    ]
+    return Written.of(f"{reader.tf}.keras.initializers.{keras}(", Written.joined(inside, ", "), ")")
+
+
+def _of_feature(reader: Reader, node: cst.Call, first: cst.BaseExpression) -> Tensor:
+    """An operation on a feature that no layer had yet, as a layer: Keras 3 takes no function of TensorFlow there."""
+    inside = Written.at(node, {first: Written.of(_ARGUMENT)}).apart()
+    layer = f"{reader.tf}.keras.layers.Lambda(lambda {_ARGUMENT}: "
+    reader.edit(Replace(node, (layer, *inside.code, ")(", first, ")")))
+    return Tensor(node, raw=True)
 
 
 def operation(reader: Reader, node: cst.Call, name: str) -> Thing:
@@ -242,10 +261,14 @@ def operation(reader: Reader, node: cst.Call, name: str) -> Thing:
     if all(isinstance(thing, Plain) for thing in read):
         if name in ("get_variable", "Variable", "placeholder", "add_to_collection", "get_default_graph"):
             raise reader.refuse(codes.NO_KERAS_LAYER, node, f"tf.{name} has no place in a Keras model")
-        return PLAIN
+        # One initializer of Keras would give layers of the same shape the same values.
+        return things.Initializer(node) if name in INITIALIZERS and name.startswith("contrib.") else PLAIN
     if first is None:
         raise reader.refuse(codes.NO_KERAS_LAYER, node, f"tf.{name} has no layer in Keras")
     subject = read[0]
+    plain = all(isinstance(thing, Plain) for thing in read[1:])
+    if isinstance(subject, Tensor) and subject.raw and plain and name in _ON_FEATURES and args[0].keyword is None:
+        return _of_feature(reader, node, first)
     result: Thing | None = None
     if all(isinstance(thing, Labels | Plain) for thing in read):
         result = _of_labels(reader, node, name, subject)

@@ -63,10 +63,19 @@ class Layer:
 
 
 @dataclass(frozen=True)
+class Initializer:
+    """An initializer that Keras has under another name; it is written where a layer takes it."""
+
+    made: cst.Call
+
+
+@dataclass(frozen=True)
 class Tensor:
     """What a layer returns, or one of the features."""
 
     node: cst.BaseExpression
+    raw: bool = False
+    """Whether it is a feature that no layer had yet."""
 
 
 @dataclass(frozen=True)
@@ -192,9 +201,9 @@ class Several:
 
 
 Thing = (
-    Plain | Features | Labels | Mode | Params | Config | Training | Layer | Tensor | Tensors | Reading | Each | Loss
-    | Rate | Optimizer | Gradients | Logs | TrainOp | Step | Updates | Metric | MetricPart | Items | Spec | Export
-    | Several
+    Plain | Features | Labels | Mode | Params | Config | Training | Layer | Initializer | Tensor | Tensors | Reading
+    | Each | Loss | Rate | Optimizer | Gradients | Logs | TrainOp | Step | Updates | Metric | MetricPart | Items | Spec
+    | Export | Several
 )  # fmt: skip
 PLAIN = Plain()
 STAYS = (Plain, Tensor, Tensors, Layer)

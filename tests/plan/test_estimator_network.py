@@ -1,0 +1,73 @@
+"""Parts of a network of TensorFlow 1: features that are cast before the first layer, initializers with a name."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.plan.test_estimator import migrated, refusal
+
+DENSE = "    outputs = tf1.layers.dense(features, 1)\n"
+LAMBDA = "tf.keras.layers.Lambda(lambda values: "
+
+
+@pytest.mark.parametrize(
+    ("operation", "inside"),
+    [
+        ("tf.cast(features, tf.float32)", "tf.cast(values, tf.float32)"),
+        ("tf.expand_dims(features, -1)", "tf.expand_dims(values, -1)"),
+        ("tf.transpose(features, perm=[0, 2, 1])", "tf.transpose(values, perm=[0, 2, 1])"),
+        ("tf.squeeze(features, axis=1)", "tf.squeeze(values, axis=1)"),
+    ],
+)
+def test_what_is_done_to_a_feature_is_a_layer(operation: str, inside: str) -> None:
+    after = migrated((DENSE, f"    net = {operation}\n" + DENSE.replace("features", "net"))).after
+    assert f"    net = {LAMBDA}{inside})(features)\n" in after
+    assert "    outputs = tf.keras.layers.Dense(1)(net)\n" in after
+
+
+def test_one_may_follow_another() -> None:
+    cast = "tf.expand_dims(tf.cast(features, tf.float32), 1)"
+    after = migrated((DENSE, DENSE.replace("features", cast))).after
+    inner = f"{LAMBDA}tf.cast(values, tf.float32))(features)"
+    assert f"tf.keras.layers.Dense(1)({LAMBDA}tf.expand_dims(values, 1))({inner}))" in after.replace("\n", "").replace(
+        "            ", ""
+    ).replace("        )", ")")
+
+
+def test_a_feature_that_is_chosen_by_its_name_too() -> None:
+    rows = ("([[1.0], [2.0]], ", '({"x": [[1], [2]]}, ')
+    cast = DENSE.replace("features", 'tf.cast(features["x"], tf.float32)')
+    assert f'{LAMBDA}tf.cast(values, tf.float32))(features["x"])' in migrated(rows, (DENSE, cast)).after
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        DENSE + "    outputs = tf1.layers.dense(tf.cast(outputs, tf.float32), 1)\n",
+        DENSE.replace("features", "tf.image.adjust_contrast(features, 2.0)"),
+        DENSE.replace("features", "tf.transpose(features, labels)"),
+    ],
+)
+def test_other_operations_are_refused(lines: str) -> None:
+    assert refusal((DENSE, lines)).startswith("TFM112")
+
+
+def test_each_layer_has_an_initializer_of_its_own() -> None:
+    layer = DENSE.replace(", 1)", ", 1, kernel_initializer=init)")
+    layers = layer.replace("outputs", "hidden") + layer.replace("features", "hidden")
+    made = "    init = tf.contrib.layers.xavier_initializer(seed=seed)\n"
+    after = migrated((DENSE, made + layers)).after
+    assert after.count("kernel_initializer=tf.keras.initializers.GlorotUniform(seed=seed)") == 2
+    assert "init =" not in after
+
+
+def test_an_initializer_that_is_passed_on_is_refused() -> None:
+    part = "def part(x, init):\n    return tf1.layers.dense(x, 1, kernel_initializer=init)\n\n\ndef model_fn"
+    called = "    outputs = part(features, tf.contrib.layers.xavier_initializer())\n"
+    assert refusal((DENSE, called), ("def model_fn", part)).startswith("TFM112")
+
+
+def test_the_names_of_records_are_those_that_are_reported() -> None:
+    parse = "spec = {'x': tf.FixedLenFeature([], tf.string)}\nprint(spec)\nstrategy = "
+    file = migrated(("strategy = ", parse))
+    assert "spec = {'x': tf.io.FixedLenFeature([], tf.string)}\n" in file.after
