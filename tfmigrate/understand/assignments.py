@@ -6,7 +6,7 @@ import libcst as cst
 
 from tfmigrate.understand import containers, machine
 from tfmigrate.understand.contents import is_keras, models_of, sites_of
-from tfmigrate.understand.joins import grown, with_item
+from tfmigrate.understand.joins import grown, join, with_item
 from tfmigrate.understand.state import Walker
 from tfmigrate.understand.values import (
     Instance,
@@ -18,6 +18,7 @@ from tfmigrate.understand.values import (
     Parallel,
     Parameter,
     Value,
+    in_order,
     options,
 )
 
@@ -66,8 +67,16 @@ def _set_item(walker: Walker, target: cst.Subscript, value: Value) -> None:
     index = containers.index_of(walker, target)
     if machine.is_device_variable(receiver, index):
         walker.state.chooses_devices(target)
+    key = index.value if isinstance(index, Literal) and isinstance(index.value, str) else None
+    named = isinstance(target.value, cst.Name | cst.Attribute)
+    after = [_with_item(option, key, value, named=named) for option in in_order(receiver)]
+    if any(option is not None for option in after):
+        old = in_order(receiver)
+        assign(walker, target.value, join(*(new or same for new, same in zip(after, old, strict=True))))
+
+
+def _with_item(receiver: Value, key: str | None, value: Value, *, named: bool) -> Value | None:
+    """A list or dict after one of its items was set; None for anything else."""
     if isinstance(receiver, Items):
-        assign(walker, target.value, grown(receiver, (value,)))
-    elif isinstance(receiver, Mapping) and isinstance(target.value, cst.Name | cst.Attribute):
-        key = index.value if isinstance(index, Literal) and isinstance(index.value, str) else None
-        assign(walker, target.value, with_item(receiver, key, value))
+        return grown(receiver, (value,))
+    return with_item(receiver, key, value) if isinstance(receiver, Mapping) and named else None

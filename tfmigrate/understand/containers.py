@@ -165,7 +165,10 @@ def _any_of(value: Value) -> Value:
 
 
 def _filled(value: Value) -> Iterable[Value]:
-    """The alternatives of what elements are taken from: an empty list has none, nor has the None of some paths."""
+    """The alternatives of what elements are taken from: an empty list or dict has none, nor has the None of some
+    paths."""
     values = options(value)
-    empty = (option for option in values if option == NOTHING or (isinstance(option, Items) and not option.values))
+    empty = (
+        option for option in values if option == NOTHING or (isinstance(option, Items | Mapping) and not option.values)
+    )
     return values.difference(empty) or values

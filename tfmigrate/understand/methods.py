@@ -117,7 +117,7 @@ def _call_of_model(
 def _of_dict(receiver: Mapping, name: str, arguments: tuple[Value, ...]) -> Value:
     """A value of a dict, all of them, or pairs of an unknown key and any of them."""
     if not receiver.values:
-        return Opaque("a value of a dict")
+        return Items((), "list", counted=False) if name in ("values", "items") else Opaque("a value of a dict")
     if name == "values":
         return Items(receiver.values, "list")
     if name == "items":

@@ -17,6 +17,7 @@ from tfmigrate.plan.strategy.model_group import (
     Group,
     Refusal,
     common_frame,
+    compiled_by,
     group_of,
     group_of_object,
     shares_object,
@@ -71,14 +72,14 @@ def kept(group: Group) -> Kept | Refusal:
     """What stands in the scope of the strategy that `__init__`, the owner of a group, makes for the object."""
     methods: dict[Method, set[Unit]] = {}
     far: dict[Site, cst.BaseExpression] = {}
-    apart = {site: use.call.func.value for use in group.compiles for site in (use.site, *use.parts)
-             if isinstance(use.call.func, cst.Attribute) and site.frame is use.site.frame}  # fmt: skip
+    apart = {site: receiver for use in group.compiles for site in (use.site, *use.parts)
+             if site.frame is use.site.frame and (receiver := compiled_by(use)) is not None}  # fmt: skip
     for site, target in _targets(group):
         lifted = site.lifted(target) if target is not None else None
         if lifted is not None and _is_made_by_then(lifted, group.owner):
             assert isinstance(lifted.frame.function, cst.FunctionDef)
             methods.setdefault((lifted.frame.module, lifted.frame.function), set()).add(lifted.unit)
-        elif site in apart and dotted(apart[site]):
+        elif site in apart:
             far[site] = apart[site]
         else:
             message = f"a part of its model is made at {site.frame.module.place(site.unit)}"

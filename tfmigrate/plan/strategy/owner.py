@@ -15,6 +15,7 @@ from tfmigrate.plan.strategy.model_group import (
     Group,
     Refusal,
     common_frame,
+    compiled_by,
     group_of,
     group_of_copies,
     group_of_object,
@@ -177,14 +178,17 @@ def _raised(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> 
     """The wrap's owner, moved outwards until every part of the model and its optimizer is made under it."""
     owner = owner_of(wrap)
     beside = owner is not None and owner not in wrap.site.frame.chain()
-    if owner is not None and beside and not _asks_the_object(wrap) and _builds_others(owner, facts):
-        owner = common_frame([owner, wrap.site.frame]) or owner
+    if owner is not None and beside:
+        above = common_frame([owner, wrap.site.frame])
+        builds_others = not _asks_the_object(wrap) and _builds_others(owner, facts)
+        if above is not None and (builds_others or _is_called_in_loop(owner, above)):
+            owner = above
     while owner is not None:
         group = group_of(owner, (wrap,), facts)
         parts = frozenset().union(*(use.parts for use in group.compiles))
         outside = {
             site.frame
-            for site in sites_to_cover(group) - {use.site for use in group.compiles}
+            for site in sites_to_cover(group) - {use.site for use in group.compiles if compiled_by(use) is not None}
             if site.lifted(owner) is None
             and not _reachable_far(group, site, drafts)
             # Another model in the same variable that no run builds together with this one needs no scope of its own.
@@ -222,6 +226,18 @@ def _asks_the_object(wrap: Wrap) -> bool:
     asked = [guard.node.test for guard in wrap.guards if not isinstance(guard.node, cst.Try)]
     return any(
         isinstance(part, cst.Attribute) for node in (*asked, wrap.gpus) if node is not None for part in walk(node)
+    )
+
+
+def _is_called_in_loop(owner: Frame, above: Frame) -> bool:
+    """Whether an activation runs in a loop of one that it is called from, so that it is one of several."""
+    sites = owner.call.chain() if owner.call is not None else iter(())
+    calls = [site for site in sites if site.frame is above or above in site.frame.chain()]
+    return any(
+        isinstance(outer, cst.For | cst.While)
+        for site in calls
+        for outer in site.frame.module.ancestors(site.unit)
+        if outer in site.frame.module.places
     )
 
 

@@ -17,7 +17,7 @@ from tfmigrate.plan.strategy.gpu_lines import lines_to_raise
 from tfmigrate.plan.strategy.kept import Kept, Method, kept, known_too_late, place_in_init
 from tfmigrate.plan.strategy.late_devices import Raised, SessionLines, Sessions, raised_settings
 from tfmigrate.plan.strategy.merge_names import Merge
-from tfmigrate.plan.strategy.model_group import Refusal, sites_to_cover
+from tfmigrate.plan.strategy.model_group import Refusal, compiled_by, sites_to_cover, written_again
 from tfmigrate.plan.strategy.own_loops import trained_by_hand
 from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.plan.strategy.remains import Remains
@@ -210,9 +210,9 @@ def _covered(owner: Owner) -> tuple[frozenset[Unit], tuple[tuple[Site, cst.BaseE
             if (lifted := use.site.lifted(group.owner)) is not None and use.site.frame is not group.owner
         }
         apart = {
-            site: (site, use.call.func.value)
+            site: (site, receiver)
             for use in group.compiles
-            if isinstance(use.call.func, cst.Attribute) and dotted(use.call.func.value)
+            if (receiver := compiled_by(use)) is not None
             for site in (use.site, *use.parts)
             if site.frame is use.site.frame
         }
@@ -431,10 +431,17 @@ def scope_far_places(
         if unit not in near:
             module = site.frame.module
             merged = remains[module].merge if module in remains else Merge()
-            context = f"{merged.named(model)}.distribute_strategy.scope()"
+            context = f"{_named(model, merged)}.distribute_strategy.scope()"
             apart.setdefault((module, module.places[unit].block, context), []).append(unit)
     for (module, _, context), units in apart.items():
         drafts[module].edits.extend(Scope(neighbours, context) for neighbours in _neighbours(module, units))
+
+
+def _named(model: cst.BaseExpression, merged: Merge) -> str:
+    """A model by the name that remains of it, or as an item of what has that name."""
+    if not isinstance(model, cst.Subscript):
+        return merged.named(model)
+    return merged.named(model.value) + written_again(model)[len(dotted(model.value)) :]
 
 
 def _neighbours(module: Module, units: Iterable[Unit]) -> Iterator[tuple[Unit, ...]]:
