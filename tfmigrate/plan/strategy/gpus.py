@@ -63,6 +63,12 @@ def kinds(wrap: Wrap, scopes: Mapping[Module, Scopes]) -> Kinds:
     return _NUMBER if any(_COUNTING_NAME.search(last_name(node) or "") for _, node in mentions) else _UNKNOWN
 
 
+def kinds_of_all(wraps: Iterable[Wrap], scopes: Mapping[Module, Scopes]) -> Kinds:
+    """What the `gpus` of a call may be in several activations; unknown where it is in one."""
+    given = [kinds(wrap, scopes) for wrap in wraps if wrap.gpus_value != NOTHING] or [_NUMBER]
+    return frozenset().union(*given) if all(given) else _UNKNOWN
+
+
 def _of_value(value: Value) -> Kinds:
     if isinstance(value, Items):
         return _LIST

@@ -23,7 +23,7 @@ from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.plan.strategy.remains import Remains
 from tfmigrate.plan.strategy.scope import Cover, Run, first_common_unit, loops_round
 from tfmigrate.plan.strategy.sink import WayDown, is_before_choice_of_devices, ways_down
-from tfmigrate.plan.strategy.strategy import ALL_WORKERS, Strategy, strategy_for
+from tfmigrate.plan.strategy.strategy import ALL_WORKERS, Strategy, is_never_reached, strategy_for
 from tfmigrate.understand.carrier import Carrier
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
 from tfmigrate.understand.objects import receiver_of
@@ -35,6 +35,9 @@ _OF_GPUS = re.compile(
     r"gpu|cuda|device|cards?\b|parallel|distribut|multi|replica|strateg|并行|显卡|多卡", re.IGNORECASE
 )
 """Words of a comment that is as true of the strategy as of the wrap."""
+
+
+_DIFFERENT = "one strategy would serve wraps with different `gpus`, and a strategy has one number of GPUs"
 
 
 @dataclass(frozen=True)
@@ -360,16 +363,26 @@ def _strategy(
 def _joined(owner: Owner, before: Unit, drafts: Mapping[Module, Draft], carrier: Carrier) -> Strategy | Refusal:
     draft = drafts[owner.module]
     joined: Strategy | None = None
-    for group in owner.groups:
-        for wrap in group.wraps:
-            strategy = strategy_for(carrier, wrap, group.owner, before, draft.tf, draft.quote)
-            if isinstance(strategy, Refusal):
-                return strategy
-            both = strategy if joined is None else joined.joined(strategy)
-            if both is None:
-                message = "one strategy would serve wraps with different `gpus`, and a strategy has one number of GPUs"
-                return Refusal(codes.TWO_STRATEGIES, message)
-            joined = both
+    members = [(wrap, group.owner) for group in owner.groups for wrap in group.wraps]
+    idle: list[Strategy] = []
+    for wrap, frame in members:
+        alike = [other for other, _ in members if other.call is wrap.call]
+        strategy = strategy_for(carrier, wrap, frame, before, draft.tf, draft.quote, alike)
+        if isinstance(strategy, Refusal):
+            return strategy
+        if len(alike) > 1 and is_never_reached(wrap, carrier):
+            idle.append(strategy)
+            continue
+        both = strategy if joined is None else joined.joined(strategy)
+        if both is None:
+            return Refusal(codes.TWO_STRATEGIES, _DIFFERENT)
+        joined = both
+    for strategy in idle:
+        both = strategy if joined is None else joined.joined(strategy)
+        # Where the condition stands in the code that is written, it does not matter on which devices nothing runs.
+        if both is None and not set(strategy.conditions) <= set(joined.conditions if joined is not None else ()):
+            return Refusal(codes.TWO_STRATEGIES, _DIFFERENT)
+        joined = both or joined
     assert joined is not None
     return joined
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -10,7 +11,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.device_names import first_gpus, gpus_of
 from tfmigrate.plan.strategy.conditions import any_of, bracketed
-from tfmigrate.plan.strategy.gpus import Kind, kinds
+from tfmigrate.plan.strategy.gpus import Kind, Kinds, kinds_of_all
 from tfmigrate.plan.strategy.guards import negated
 from tfmigrate.plan.strategy.model_group import Refusal, shares_object
 from tfmigrate.understand.carrier import Carrier, names_in
@@ -71,6 +72,9 @@ class Strategy:
         if self.condition is None:
             return Written.of(f"{name} = ", mirrored).code
         default = f"{tf}.distribute.get_strategy()"
+        known = constant(self.condition.tree)
+        if known is not None and not known.value:
+            return Written.of(f"{name} = {default}").code
         line = Written.of(f"{name} = ", mirrored, " if ", self.condition, f" else {default}")
         if len(line.text) <= _LINE:
             return line.code
@@ -88,18 +92,21 @@ ALL_WORKERS = Strategy(Written.of(), ((),), "MultiWorkerMirroredStrategy")
 """Over several machines each worker brings the GPUs it sees, and one GPU a worker is worth a strategy too."""
 
 
-def strategy_for(carrier: Carrier, wrap: Wrap, owner: Frame, before: Unit, tf: str, quote: str) -> Strategy | Refusal:
-    """The strategy of a wrap, to be made just before the unit `before` of `owner`.
+def strategy_for(
+    carrier: Carrier, wrap: Wrap, owner: Frame, before: Unit, tf: str, quote: str, alike: Sequence[Wrap]
+) -> Strategy | Refusal:
+    """The strategy of a wrap, to be made just before the unit `before` of `owner`. `alike`: those of its call.
 
     `gpus=4` used the devices 0 to 3 and no others, so they are named; an omitted `gpus` used all that are visible,
     as MirroredStrategy() does. A guard that kept the model on one device becomes the default strategy.
     """
-    devices = _devices(carrier, wrap, owner, before, quote)
+    gpu_kinds = kinds_of_all(alike, carrier.scopes)
+    devices = _devices(carrier, wrap, owner, before, quote, gpu_kinds)
     if isinstance(devices, Refusal):
         return devices
     conditions = []
     for guard in wrap.guards:
-        condition = _condition(carrier, wrap, guard, owner, before, tf, quote)
+        condition = _condition(carrier, wrap, guard, owner, before, tf, quote, gpu_kinds)
         if isinstance(condition, Refusal):
             return condition
         if condition and condition not in conditions:
@@ -133,7 +140,9 @@ def _too_late(what: str, needed: str, wrap: Wrap, owner: Frame, before: Unit) ->
     return Refusal(codes.GPUS_TOO_LATE, f"{message}: {needed}")
 
 
-def _devices(carrier: Carrier, wrap: Wrap, owner: Frame, before: Unit, quote: str) -> Written | Refusal:
+def _devices(
+    carrier: Carrier, wrap: Wrap, owner: Frame, before: Unit, quote: str, gpu_kinds: Kinds
+) -> Written | Refusal:
     """The devices argument; nothing for all visible devices."""
     if wrap.gpus is None or wrap.gpus_value == Visible("count"):
         return Written.of()
@@ -142,13 +151,12 @@ def _devices(carrier: Carrier, wrap: Wrap, owner: Frame, before: Unit, quote: st
         return count
     if isinstance(count.tree, cst.Integer):
         return first_gpus(count, quote)
-    ids = _either(wrap, count, carrier, count, Written.of("range(", count, ")"))
+    ids = _either(gpu_kinds, count, count, Written.of("range(", count, ")"))
     return gpus_of(ids, quote)
 
 
-def _either(wrap: Wrap, gpus: Written, carrier: Carrier, of_list: Written, of_number: Written) -> Written:
+def _either(gpu_kinds: Kinds, gpus: Written, of_list: Written, of_number: Written) -> Written:
     """Code for a list of ids, or for a number, or for what multi_gpu_model itself asked where it can be either."""
-    gpu_kinds = kinds(wrap, carrier.scopes)
     if gpu_kinds == {Kind.LIST}:
         return of_list
     if gpu_kinds == {Kind.NUMBER} or not isinstance(gpus.tree, _REPEATABLE):
@@ -165,7 +173,7 @@ def replicas(wrap: Wrap) -> int | None:
 
 
 def _condition(
-    carrier: Carrier, wrap: Wrap, guard: Guard, owner: Frame, before: Unit, tf: str, quote: str
+    carrier: Carrier, wrap: Wrap, guard: Guard, owner: Frame, before: Unit, tf: str, quote: str, gpu_kinds: Kinds
 ) -> Written | Refusal | None:
     """The guard as a condition to stand at `before`; None where it is decided there already, or decides nothing."""
     node = guard.node
@@ -181,7 +189,7 @@ def _condition(
     if wrap.gpus_value in (None, Visible("count")) and guard.needs_several:
         return None  # MirroredStrategy() on one GPU is what the other arm did
     if isinstance(node, cst.Try):
-        return _enough_devices(carrier, wrap, owner, before, tf, guard, quote)
+        return _enough_devices(carrier, wrap, owner, before, tf, guard, quote, gpu_kinds)
     test = carrier.at(node.test, guard.site, owner, before)
     if test is None:
         condition = f"the condition `{guard.frame.module.code(node.test)}`"
@@ -189,6 +197,19 @@ def _condition(
     test = test if guard.arm == "body" else negated(test)
     known = constant(test.tree)
     return None if known is not None and known.value else test
+
+
+def is_never_reached(wrap: Wrap, carrier: Carrier) -> bool:
+    """Whether a guard keeps an activation from wrapping, as its caller's constants show: `build(parallel=False)`."""
+    *_, outermost = wrap.site.chain()
+    for guard in wrap.guards:
+        if isinstance(guard.node, cst.Try):
+            continue
+        test = carrier.at(guard.node.test, guard.site, outermost.frame, outermost.unit)
+        known = constant(test.tree) if test is not None else None
+        if known is not None and bool(known.value) != (guard.arm == "body"):
+            return True
+    return False
 
 
 def _always(test: cst.BaseExpression, arm: str) -> bool:
@@ -220,7 +241,7 @@ def _passed(module: Module, unit: Unit, node: cst.CSTNode, wrap: Wrap, owner: Fr
 
 
 def _enough_devices(
-    carrier: Carrier, wrap: Wrap, owner: Frame, before: Unit, tf: str, guard: Guard, quote: str
+    carrier: Carrier, wrap: Wrap, owner: Frame, before: Unit, tf: str, guard: Guard, quote: str, gpu_kinds: Kinds
 ) -> Written | Refusal | None:
     """`try: wrap except ValueError` fell back to one device when devices were missing, or gpus was below 2."""
     if guard.arm != "body":
@@ -233,5 +254,5 @@ def _enough_devices(
     if isinstance(count, Refusal):
         return count
     number = bracketed(count) if _binds_weakly(count) else count
-    wanted = _either(wrap, count, carrier, Written.of("len(", count, ")"), number)
+    wanted = _either(gpu_kinds, count, Written.of("len(", count, ")"), number)
     return Written.of(f"len({tf}.config.list_physical_devices({quote}GPU{quote})) >= ", wanted)
