@@ -100,6 +100,8 @@ TODAY = Runtime(Path("new"), (3, 12, 1), "2.21.0", "3.15.1", "2.21.0")
         ("tf.keras", (TF_1, TF_2_3, TODAY), "", TF_2_3),
         ("tf.keras", (TF_1, TODAY), "", TF_1),
         ("tf.keras", (TF_2_3, TF_1), "config = tf.ConfigProto()", TF_1),
+        ("tf.keras", (TF_1, TF_2_3), "model.fit(x, y, epochs=3, nb_epoch=3)", TF_1),
+        ("tf.keras", (TF_1, TF_2_3), "nb_epoch = 3\nmodel.fit(x, y, epochs=nb_epoch)", TF_2_3),
         ("estimator", (TF_2_3, TF_1, TODAY), "", TF_1),
         ("estimator", (TODAY,), "", None),
         ("tf.keras", (TF_2_3, TF_1), "config = tf.compat.v1.ConfigProto()", TF_2_3),

@@ -175,7 +175,7 @@ def inspect(python: Path, origin: str = "") -> Runtime | None:
 
 ONLY_IN_TENSORFLOW_1 = re.compile(
     r"\btf\.(ConfigProto|Session|InteractiveSession|GPUOptions|placeholder|set_random_seed|get_default_graph|contrib)\b"
-    r"|\btensorflow\.contrib\b|\bK\.(set_session|get_session)\b"
+    r"|\btensorflow\.contrib\b|\bK\.(set_session|get_session)\b|\.fit\(.*\bnb_epoch="
 )
 
 
