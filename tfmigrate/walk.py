@@ -54,6 +54,15 @@ def comments_of(node: cst.CSTNode) -> list[cst.Comment]:
     return nodes_in(node, cst.Comment, layout=True)
 
 
+def space_round(call: cst.Call) -> list[cst.BaseParenthesizableWhitespace]:
+    """What stands before the first argument of a call, between each two, and behind the last."""
+    behind = (
+        arg.comma.whitespace_after if isinstance(arg.comma, cst.Comma) else arg.whitespace_after_arg
+        for arg in call.args
+    )
+    return [call.whitespace_before_args, *behind]
+
+
 _is_node: Callable[[Any], bool] = cache(lambda kind: issubclass(kind, cst.CSTNode))
 """Asked of a class, once, because isinstance on an abstract class is slow."""
 

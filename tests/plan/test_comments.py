@@ -254,3 +254,81 @@ def test_a_comment_behind_the_wrap_goes_with_it(between: str) -> None:
     model = "model = Sequential([Dense(4, input_shape=(4,))])"
     assert comments(built=f"{model}\n{between}parallel = multi_gpu_model(model, gpus=G)  # two cards") == []
     assert comments(built=f"{model}\n{between}parallel = multi_gpu_model(model, gpus=G)  # x = f(2)") == ["# x = f(2)"]
+
+
+CALL = """\
+from tensorflow.keras.callbacks import TensorBoard
+from tensorflow.keras.layers import Dense
+from tensorflow.keras.models import Sequential
+from tensorflow.keras.utils import multi_gpu_model
+
+model = Sequential([Dense(4, input_shape=(4,))])
+parallel = multi_gpu_model(model, gpus=2)
+parallel.compile("sgd", "mse")
+{call}
+parallel.fit(batches)
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "after"),
+    [
+        # Behind the argument, and behind its neighbours.
+        (
+            "TensorBoard(\n    'logs',  # where\n    batch_size=32,  # samples\n    write_graph=True,  # draw\n)",
+            "TensorBoard(\n    'logs',  # where\n    write_graph=True,  # draw\n)",
+        ),
+        ("TensorBoard(\n    'logs',\n    batch_size=32,  # samples\n)", "TensorBoard(\n    'logs',\n)"),
+        ("TensorBoard(\n    'logs',  # where\n    batch_size=32  # samples\n)", "TensorBoard(\n    'logs'  # where\n)"),
+        (
+            "TensorBoard(\n    batch_size=32,  # samples\n    log_dir='logs',  # where\n)",
+            "TensorBoard(\n    log_dir='logs',  # where\n)",
+        ),
+        ("TensorBoard(\n    batch_size=32,  # samples\n)", "TensorBoard()"),
+        (
+            "TensorBoard('logs',\n            batch_size=32,  # samples\n            write_grads=True)",
+            "TensorBoard('logs')",
+        ),
+        # Above it, and above its neighbours.
+        (
+            "TensorBoard(\n    'logs',\n    # samples\n    batch_size=32,\n    # draw\n    write_graph=True,\n)",
+            "TensorBoard(\n    'logs',\n    # draw\n    write_graph=True,\n)",
+        ),
+        (
+            "TensorBoard(\n    # where\n    'logs',\n    # samples\n    # at a time\n    batch_size=32,\n)",
+            "TensorBoard(\n    # where\n    'logs',\n)",
+        ),
+        (
+            "TensorBoard(\n    'logs',\n    # the batch size\n    batch_size=32,\n    write_graph=True,\n)",
+            "TensorBoard(\n    'logs',\n    write_graph=True,\n)",
+        ),
+        (
+            "TensorBoard(\n    'logs',\n    # both\n    batch_size=32,\n    write_grads=True,  # too\n    # end\n)",
+            "TensorBoard(\n    'logs',\n    # end\n)",
+        ),
+        # Of more than the argument.
+        (
+            "TensorBoard(\n    'logs', batch_size=32,  # the line\n    write_graph=True,\n)",
+            "TensorBoard(\n    'logs',  # the line\n    write_graph=True,\n)",
+        ),
+        ("board = TensorBoard('logs', batch_size=32)  # the board", "board = TensorBoard('logs')  # the board"),
+        (
+            "TensorBoard(\n    'logs',\n    # what is drawn\n    write_grads=True,\n    write_graph=True,\n)",
+            "# what is drawn\nTensorBoard(\n    'logs',\n    write_graph=True,\n)",
+        ),
+        # Code that somebody has switched off.
+        (
+            "TensorBoard(\n    'logs',\n    # update_freq=3,\n    batch_size=32,\n    # histogram_freq=1,\n)",
+            "# update_freq=3,\nTensorBoard(\n    'logs',\n    # histogram_freq=1,\n)",
+        ),
+    ],
+)
+def test_comments_of_an_argument_go_with_it(call: str, after: str) -> None:
+    assert f"\n{after}\nmodel.fit(batches)\n" in check_migrated(CALL.format(call=call)).after
+
+
+def test_of_an_argument_that_is_written_elsewhere_the_comment_stays() -> None:
+    fit = "parallel.fit(\n    rows,\n    rows,\n    batch_size=48,  # fits into memory\n    epochs=2,\n)"
+    after = check_migrated(CALL.format(call=f"import numpy as np\n\nrows = np.zeros((96, 4))\n{fit}")).after
+    assert "24 * strategy.num_replicas_in_sync" in after
+    assert "# fits into memory" in after

@@ -14,7 +14,7 @@ import libcst as cst
 
 from tfmigrate.brackets import filled
 from tfmigrate.edit.align import dedented, realigned, realigned_head
-from tfmigrate.edit.arguments import commas_of_dropped, in_column, narrowed_signature
+from tfmigrate.edit.arguments import in_column, narrowed_signature, spaced
 from tfmigrate.edit.blocks import Block, BlockInTheMaking, empty
 from tfmigrate.edit.compose import Edited, composed, composed_lines
 from tfmigrate.edit.lines import (
@@ -207,14 +207,12 @@ class _Editor(cst.CSTTransformer):
         last_comma = edit.call.args[-1].comma if edit.call.args else cst.MaybeSentinel.DEFAULT
         last_space = edit.call.args[-1].whitespace_after_arg if edit.call.args else cst.SimpleWhitespace("")
         args = [self._argument(argument, separator) for argument in edit.arguments]
-        for position, comma in commas_of_dropped(edit).items():
-            args[position] = args[position].with_changes(comma=comma)
         for position, argument in enumerate(edit.arguments):
             if edit.call.args and argument.source is edit.call.args[-1]:
                 args[position] = args[position].with_changes(comma=separator)  # Its own comma ended the list.
         if args:
             args[-1] = args[-1].with_changes(comma=last_comma, whitespace_after_arg=self._without_moved(last_space))
-        return changed.with_changes(args=args)
+        return spaced(changed.with_changes(args=args), edit)
 
     def _without_moved(self, space: cst.BaseParenthesizableWhitespace) -> cst.BaseParenthesizableWhitespace:
         """Space behind an argument, without a comment that goes, or that is written elsewhere."""

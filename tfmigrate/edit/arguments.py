@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import libcst as cst
@@ -10,6 +11,7 @@ from tfmigrate.plan.edits import (
     Arguments,
     Signature,
 )
+from tfmigrate.walk import comments_in, space_round
 
 
 def narrowed_signature(function: cst.CSTNode, edit: Signature) -> cst.FunctionDef:
@@ -42,15 +44,43 @@ def in_column(source: cst.Arg, keyword: str) -> cst.AssignEqual | cst.MaybeSenti
     return equal.with_changes(whitespace_before=cst.SimpleWhitespace(" " * width))
 
 
-def commas_of_dropped(edit: Arguments) -> dict[int, cst.Comma]:
-    """Where arguments behind another are dropped: the comma of the last of them, unless its own ends a line."""
+def spaced(call: cst.Call, edit: Arguments) -> cst.Call:
+    """A call whose arguments are those of an edit, where some are dropped: nothing is left of what stands behind these
+    on their lines, and above them. What ends the line of one that stays is there still, and so is what is above it."""
     places = {arg: number for number, arg in enumerate(edit.call.args)}
     stood = [places.get(argument.source, -1) if argument.source is not None else -1 for argument in edit.arguments]
-    last_at = {}
+    spaces, args, before = space_round(edit.call), list(call.args), call.whitespace_before_args
+    if not places:
+        return call
+    if not stood:
+        return call.with_changes(whitespace_before_args=_all_gone(spaces))
+    if 0 < stood[0] == min(stood) and isinstance(before, cst.ParenthesizedWhitespace):
+        before = _joined(spaces[: stood[0] + 1])
     for position, (place, following) in enumerate(pairwise(stood)):
         if 0 <= place < following - 1:
-            own, last = edit.call.args[place].comma, edit.call.args[following - 1].comma
-            plain = isinstance(own, cst.Comma) and isinstance(own.whitespace_after, cst.SimpleWhitespace)
-            if plain and isinstance(last, cst.Comma):
-                last_at[position] = last
-    return last_at
+            args[position] = _followed(args[position], _joined(spaces[place + 1 : following + 1]))
+    if 0 <= stood[-1] < len(places) - 1 and isinstance(spaces[-1], cst.ParenthesizedWhitespace):
+        args[-1] = _followed(args[-1], _joined(spaces[stood[-1] + 1 :]))
+    return call.with_changes(args=args, whitespace_before_args=before)
+
+
+def _joined(spaces: Sequence[cst.BaseParenthesizableWhitespace]) -> cst.BaseParenthesizableWhitespace:
+    """One space instead of several: the line is ended as by the first, and the next one begins as after the last. A
+    break among what is dropped goes too."""
+    breaks = [space for space in spaces if isinstance(space, cst.ParenthesizedWhitespace)]
+    inner = not any(isinstance(space, cst.ParenthesizedWhitespace) for space in (spaces[0], spaces[-1]))
+    if not breaks or (inner and not any(map(comments_in, breaks))):
+        return spaces[-1]
+    return breaks[-1].with_changes(first_line=breaks[0].first_line)
+
+
+def _all_gone(spaces: Sequence[cst.BaseParenthesizableWhitespace]) -> cst.BaseParenthesizableWhitespace:
+    """The space between brackets that nothing is left in: one line, but for comments that stay."""
+    space = _joined(spaces)
+    return space if comments_in(space) else cst.SimpleWhitespace("")
+
+
+def _followed(arg: cst.Arg, space: cst.BaseParenthesizableWhitespace) -> cst.Arg:
+    if isinstance(arg.comma, cst.Comma):
+        return arg.with_changes(comma=arg.comma.with_changes(whitespace_after=space))
+    return arg.with_changes(whitespace_after_arg=space)

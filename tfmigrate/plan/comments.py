@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
+from itertools import groupby
 
 import libcst as cst
 
@@ -13,7 +14,7 @@ from tfmigrate.plan.edits import Arguments, Collapse, Edit, Forget, ImportNames,
 from tfmigrate.plan.strategy.guards import device_of
 from tfmigrate.understand import names
 from tfmigrate.understand.program import imports_at, imports_of, units_of
-from tfmigrate.walk import comments_of, walk
+from tfmigrate.walk import comments_of, nodes_in, space_round, walk
 from tfmigrate.written import nodes_of
 
 _PARALLEL = re.compile(r"\b(?:multi[-_ ]?gpu|parallel)[-_ ]models?\b", re.IGNORECASE)
@@ -39,7 +40,9 @@ def comments_that_go(draft: Draft) -> Iterator[Forget]:
     if not draft.edits:
         return
     going = _Going(draft)
-    obsolete = (comment for unit in draft.module.places for comment in going.at(unit))
+    obsolete = [comment for unit in draft.module.places for comment in going.at(unit)]
+    calls = (edit for edit in draft.edits if isinstance(edit, Arguments))
+    obsolete += (comment for edit in calls for comment in going.of_dropped(edit))
     yield from map(Forget, dict.fromkeys(obsolete))
 
 
@@ -58,6 +61,11 @@ class _Going:
         self._wrapping = {wrap.site.unit for wrap in draft.facts.wraps} - self._moved
         self._reused = {node for edit in edits for node in _put_in(edit)}
         self._renamed = {edit.node for edit in edits if isinstance(edit, Replace) and isinstance(edit.node, cst.Name)}
+        below = {edit.before for edit in edits if isinstance(edit, Insert)}
+        self._below_lines = {
+            node for unit in below if isinstance(unit, cst.SimpleStatementLine) for node in nodes_in(unit, cst.Call)
+        }
+        """Calls below lines that are written for them: what they were given may be said there."""
         self._written = "\n".join(code for _, code in draft.written())
         self._lines = frozenset(self._written.splitlines())
 
@@ -92,6 +100,31 @@ class _Going:
                 own = rf"|\b(?:{bound})\b" if bound else ""
                 claim = re.compile(f"{_PARALLEL.pattern}{own}", re.IGNORECASE)
                 yield from above if self._ends_here(unit) else _speaking_of(claim, above)
+
+    def of_dropped(self, edit: Arguments) -> Iterator[cst.Comment]:
+        """The comments behind dropped arguments of a call, on lines that hold nothing else, and above these lines.
+
+        One above may speak of the argument that follows as well, where that has none of its own. All stay where lines
+        are written above the call, in which the arguments may be again.
+        """
+        if edit.call in self._below_lines:
+            return
+        stay = {argument.source for argument in edit.arguments if argument.source is not None}
+        for run in _runs(edit.call.args, stay):
+            first, end = edit.call.args.index(run[0]), edit.call.args.index(run[-1]) + 1
+            closes = end == len(edit.call.args)
+            if closes and edit.arguments and edit.arguments[-1].source is None:
+                continue
+            around = space_round(edit.call)[first : end + 1]
+            begins = isinstance(around[0], cst.ParenthesizedWhitespace)
+            breaks = [space for space in around if isinstance(space, cst.ParenthesizedWhitespace)]
+            ends = [space.first_line.comment for space in (breaks[1:] if begins or first else breaks)]
+            above = [line.comment for space in breaks[:-1] for line in space.empty_lines]
+            if closes and breaks and not isinstance(around[-1], cst.ParenthesizedWhitespace):
+                above += [line.comment for line in breaks[-1].empty_lines]
+            heads_more = not closes and not any(line.comment for space in breaks[-1:] for line in space.empty_lines)
+            claims = [one for one in above if one is not None and (not heads_more or _names_one(run, one))]
+            yield from (one for one in (*ends, *claims) if one is not None and not _is_code(one))
 
     def _empties(self, unit: cst.CSTNode | None) -> bool:
         """Whether a choice goes with all that it chose, while its strategy stands elsewhere."""
@@ -161,6 +194,19 @@ class _Going:
         blank = max((number for number, line in enumerate(lines, 1) if line.comment is None), default=0)
         comments = [line.comment for line in lines[blank:] if line.comment is not None]
         return [] if any(_STAYS.match(comment.value) or _is_code(comment) for comment in comments) else comments
+
+
+def _names_one(args: Sequence[cst.Arg], comment: cst.Comment) -> bool:
+    """Whether a comment has the keyword of one of some arguments in it, maybe in several words."""
+    words = "|".join(arg.keyword.value.replace("_", "[ _-]?") for arg in args if arg.keyword is not None)
+    return bool(words) and re.search(rf"\b(?:{words})\b", comment.value, re.IGNORECASE) is not None
+
+
+def _runs(args: Sequence[cst.Arg], stay: Container[cst.Arg]) -> Iterator[list[cst.Arg]]:
+    """The arguments that do not stay, those together that follow each other."""
+    for stays, run in groupby(args, key=lambda arg: arg in stay):
+        if not stays:
+            yield list(run)
 
 
 def _own(unit: cst.CSTNode) -> list[cst.Comment]:
