@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 import libcst as cst
@@ -19,6 +20,11 @@ from tfmigrate.walk import walk
 
 _DEFAULT = "tensorflow.get_default_graph"
 _GRAPHS = (_DEFAULT, "tensorflow.Graph")
+_BUILDING = re.compile(
+    r"tensorflow\.(placeholder|get_variable|variable_scope|(graph_util\.)?import_graph_def|GraphDef|layers\..*|contrib\..*"
+    r"|train\.(Saver|import_meta_graph))"
+).fullmatch
+"""What needs a graph of TensorFlow 1 to work in."""
 
 
 def check(context: Context) -> Iterator[CallChange]:
@@ -27,7 +33,9 @@ def check(context: Context) -> Iterator[CallChange]:
     symbols = {node: name for known in modules.values() for node, name in known.symbols.items()}
     gone: set[cst.CSTNode] = set()
     for unit in facts.module.places:
-        if isinstance(unit, cst.With) and all(_enters_graph(item, facts, symbols) for item in unit.items):
+        if not isinstance(unit, cst.With) or _builds_a_graph(unit, facts):
+            continue
+        if all(_enters_graph(item, facts, symbols) for item in unit.items):
             message = "eager code belongs to no graph, and models of Keras 3 fail in one: the block is moved out of it"
             gone.update(node for item in unit.items for node in walk(item))
             yield CallChange(codes.ONE_GRAPH, unit.items[0].item, message, Unwrap(unit, unit.body))
@@ -43,6 +51,14 @@ def check(context: Context) -> Iterator[CallChange]:
             yield CallChange(
                 codes.ONE_GRAPH, call.func, message, Replace(call.func, f"{tf}.compat.v1.get_default_graph")
             )
+
+
+def _builds_a_graph(block: cst.With, facts: Facts) -> bool:
+    """Whether a block is code of TensorFlow 1 that needs the graph, and has nothing of Keras."""
+    parts = {*walk(block.body)}
+    named = {names.plain(facts.symbols[part]) for part in parts if part in facts.symbols}
+    of_keras = any(names.canonical(name).startswith("keras.") for name in named)
+    return any(map(_BUILDING, named)) and not of_keras and not any(use.call in parts for use in facts.uses)
 
 
 def _enters_graph(item: cst.WithItem, facts: Facts, symbols: Mapping[cst.CSTNode, str]) -> bool:
