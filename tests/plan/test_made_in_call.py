@@ -27,11 +27,56 @@ def test_a_counter_is_made_once(made: str, start: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "made", ["K.variable(0)", "x + tf.Variable(0.0, trainable=False)", "tf.Variable(x)", "tf.Variable(0.0, **more)"]
+    "made",
+    [
+        "K.variable(0, constraint=more)",
+        "K.variable(np.random.rand(3))",
+        "x + tf.Variable(0.0, trainable=False)",
+        "tf.Variable(x)",
+        "tf.Variable(0.0, **more)",
+    ],
 )
 def test_a_variable_made_in_call_is_left_and_reported(made: str) -> None:
     lines = LAYER.format(line=f"seen = {made}")
     assert migrated(lines, "TFM428") == (lines, ["warn"])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x = x + K.variable({})",
+        "x = K.expand_dims(K.variable(rows, {}), 0) * x",
+        "rows = K.variable(value={}, dtype='float32'); x = x - rows[0]".replace("; ", "\n        "),
+        "rows = K.variable({}); x = tf.concat([x, rows], -1)".replace("; ", "\n        "),
+    ],
+)
+def test_a_variable_that_is_only_read_is_a_constant(line: str) -> None:
+    line = line.format("np.ones(3)" if "rows, " not in line else "'float32'")
+    text, done = migrated(LAYER.format(line=line), "TFM428")
+    assert text == LAYER.format(line=line.replace("K.variable", "K.constant"))
+    assert done == ["rewrite"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x = K.update_add(K.variable(0.0), x)",
+        "seen = K.variable(0.0); K.update(seen, x)",
+        "seen = K.variable(0.0); seen.assign_add(1.0)",
+        "seen = K.variable(0.0); self.seen = seen",
+        "seen = K.variable(0.0); seen = seen + x",
+        "seen = self.seen = K.variable(0.0)",
+        "self.seen = K.variable(0.0)",
+        "x = self.shifted(x, K.variable(0.0))",
+        "x = K.gradients(x, K.variable(0.0))",
+        "return K.variable(0.0)",
+    ],
+)
+def test_a_variable_that_may_be_set_is_not(line: str) -> None:
+    lines = LAYER.format(line=line.replace("; ", "\n        "))
+    text, done = migrated(lines, "TFM428")
+    assert "K.variable(0.0)" in text
+    assert done == ["warn"]
 
 
 def test_so_is_that_of_a_base_class_and_of_a_model() -> None:
@@ -72,12 +117,20 @@ VGG = "keras.applications.vgg16.VGG16(include_top=False)"
         ("", "net = Sequential([Dense(1), Dense(2)])", "loss", 3),
         ("", f"net = {VGG}", "lambda t, p: loss(t, p)", 1),
         (f"def build():\n    return {VGG}\n\n\n", "net = build()", "loss", 1),
-        ("", "scale = K.variable(2.0)", "loss", 1),
+        ("", "self.scale = K.variable(2.0)", "loss", 1),
     ],
 )
 def test_a_model_that_a_loss_builds_is_reported(before: str, line: str, loss: str, told: int) -> None:
     lines = LOSS.format(before=before, line=line) + COMPILED.format(loss=loss)
     assert migrated(lines, "TFM428")[1] == ["warn"] * told
+
+
+def test_a_variable_that_a_loss_only_reads_is_a_constant() -> None:
+    line = "return K.mean(K.abs(t - p) * K.{}([1.0, 2.0]), axis=-1)"
+    lines = LOSS.replace("{before}", "").replace("net(t) - net(p)", "t - p") + "parallel_model.compile('sgd', loss)"
+    text, done = migrated(lines.format(line=line.format("variable")), "TFM428")
+    assert lines.format(line=line.format("constant")).partition("parallel_model")[0] in text
+    assert done == ["rewrite"]
 
 
 @pytest.mark.parametrize(

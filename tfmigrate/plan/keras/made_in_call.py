@@ -30,6 +30,12 @@ _WITH_WEIGHTS = frozenset(
 _IS_BASE = re.compile(r"keras\.(.*\.)?(Layer|Model)").fullmatch
 """Also from where older versions keep them: keras.engine.topology.Layer."""
 _HELPER = "made_once"
+_IS_CONSTANT = (
+    "this makes a variable each time it is traced, which TensorFlow 2 does not allow in training; nothing sets it: it "
+    "becomes a constant"
+)
+_SETS = re.compile(r"assign|update|set_value|moving_average|gradient|scatter|initializ|eval|get_value|function").search
+_DRAWS = re.compile(r"rand(om|int|n)?\b|shuffle|permutation").search
 _KEPT = frozenset({"initial_value", "dtype", "name"})
 
 
@@ -49,6 +55,10 @@ def check(context: Context) -> Iterator[CallChange]:
         for node in _always_made(call.node.body):
             if facts.canonical(node.func) not in _MAKERS or node in changed:
                 continue
+            constant = _constant(node, call.node, facts)
+            if constant is not None:
+                changed[node] = CallChange(codes.MADE_IN_CALL, node, _IS_CONSTANT, constant)
+                continue
             message = "call() creates a variable each time it is traced, which TensorFlow 2 does not allow in training"
             code = _made_once(node, own.get(node), call.node, helper.name, context)
             if code is None:
@@ -57,12 +67,16 @@ def check(context: Context) -> Iterator[CallChange]:
             else:
                 message = f"{message}: {helper}() makes it the first time, one for each replica, as each GPU had one"
                 changed[node] = CallChange(codes.MADE_IN_CALL, node, message, Replace(node, code))
-    users = [node for node, change in changed.items() if change.edit is not None]
+    users = [node for node, change in changed.items() if isinstance(change.edit, Replace) and change.edit.node is node]
     changes = [changed[node] for node in users]
     yield from helper.brought_by(users, changes)
-    yield from (change for change in changed.values() if change.edit is None)
-    made = (node for function in context.migration.once(_losses) for node in _models_made(function, context.modules))
-    for node in dict.fromkeys(node for module, node in made if module is facts.module):
+    yield from (change for node, change in changed.items() if node not in users)
+    made = [node for function in context.migration.once(_losses) for node in _models_made(function, context.modules)]
+    for node, function in {node: function for module, node, function in made if module is facts.module}.items():
+        constant = _constant(node, function, facts)
+        if constant is not None:
+            yield CallChange(codes.MADE_IN_CALL, node, _IS_CONSTANT, constant)
+            continue
         message = (
             "a loss builds this each time it is called, and TensorFlow 2 does not let a training step create "
             "variables: build it once, outside the function, and only call it in the loss"
@@ -80,8 +94,10 @@ def _functions(values: Iterable[Value]) -> list[FunctionValue]:
     return [value for value in ordered(frozenset(values)) if isinstance(value, FunctionValue)]
 
 
-def _models_made(loss: FunctionValue, modules: Mapping[Module, Facts]) -> Iterator[tuple[Module, cst.Call]]:
-    """What a loss makes that has variables, itself or in functions that it calls."""
+def _models_made(
+    loss: FunctionValue, modules: Mapping[Module, Facts]
+) -> Iterator[tuple[Module, cst.Call, cst.FunctionDef | cst.Lambda]]:
+    """What a loss makes that has variables, itself or in functions that it calls, and the function that does."""
     pending, seen = [loss], {loss.node}
     while pending:
         function = pending.pop()
@@ -91,12 +107,57 @@ def _models_made(loss: FunctionValue, modules: Mapping[Module, Facts]) -> Iterat
         for call in _always_made(function.node.body):
             name = facts.symbols.get(call.func, "")
             if names.is_pretrained(name) or names.canonical(name) in _WITH_WEIGHTS | _MAKERS:
-                yield function.module, call
+                yield function.module, call, function.node
             called = [value for value in _functions(facts.options(call.func)) if value.node not in seen]
             # What is decorated may remember what it gave: functools.lru_cache.
             called = [value for value in called if not getattr(value.node, "decorators", ())]
             pending += called
             seen.update(value.node for value in called)
+
+
+def _constant(node: cst.Call, function: cst.FunctionDef | cst.Lambda, facts: Facts) -> Replace | None:
+    """`K.constant` for a `K.variable` that is only read, and begins with the same value each time."""
+    words = {arg.keyword.value for arg in node.args if arg.keyword is not None}
+    places = [arg for arg in node.args if arg.keyword is None]
+    plain = words <= {"value", "dtype", "name"} and len(places) <= 2 and not any(arg.star for arg in node.args)
+    if facts.canonical(node.func) != "keras.backend.variable" or not isinstance(node.func, cst.Attribute) or not plain:
+        return None
+    if _DRAWS(facts.module.code(function)):
+        return None
+    above = {child: part for part in walk(function) for child in part.children}
+    statement = above.get(node)
+    reads: list[cst.CSTNode] = [node]
+    if isinstance(statement, cst.Assign):
+        target = statement.targets[0].target
+        if len(statement.targets) != 1 or not isinstance(target, cst.Name):
+            return None
+        reads = [
+            part
+            for part in walk(function.body)
+            if isinstance(part, cst.Name) and part.value == target.value and part is not target
+            if not _is_label(part, above)
+        ]
+    return Replace(node.func.attr, "constant") if all(_is_read(part, above, facts) for part in reads) else None
+
+
+def _is_label(name: cst.Name, above: Mapping[cst.CSTNode, cst.CSTNode]) -> bool:
+    """Whether a word is the name of an attribute or of an argument, and no variable."""
+    part = above[name]
+    return (isinstance(part, cst.Attribute) and part.attr is name) or (
+        isinstance(part, cst.Arg) and part.keyword is name
+    )
+
+
+def _is_read(node: cst.CSTNode, above: Mapping[cst.CSTNode, cst.CSTNode], facts: Facts) -> bool:
+    """Whether a value goes into arithmetic, or into a function of Keras or TensorFlow that sets nothing."""
+    part = above[node]
+    while isinstance(part, cst.Element | cst.List | cst.Tuple | cst.UnaryOperation):
+        part = above[part]
+    if isinstance(part, cst.Arg):
+        call = above[part]
+        name = facts.canonical(call.func) if isinstance(call, cst.Call) else ""
+        return name.startswith(("keras.backend.", "tensorflow.")) and not _SETS(name)
+    return isinstance(part, cst.BinaryOperation) or (isinstance(part, cst.Subscript) and part.value is node)
 
 
 def _made_once(
