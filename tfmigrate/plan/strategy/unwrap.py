@@ -64,7 +64,7 @@ def say_unsure_templates(drafts: Mapping[Module, Draft], refused: Container[cst.
             if not isinstance(layers, cst.Attribute) or layers.attr.value != "layers" or layers in reported:
                 continue
             parallels = _parallel(draft, layers.value)
-            if _is_told_apart(layers.value, parallels, draft.module):
+            if _asks_for_the_template(layers.value, parallels, draft.module):
                 continue
             if any(parallel.wrap.call not in refused for parallel in parallels):
                 draft.say(
@@ -88,7 +88,7 @@ def say_unsure_templates(drafts: Mapping[Module, Draft], refused: Container[cst.
                 draft.say(codes.UNSURE_TEMPLATE, call, message, "warn")
 
 
-def _is_told_apart(model: cst.BaseExpression, parallels: Iterable[Parallel], module: Module) -> bool:
+def _asks_for_the_template(model: cst.BaseExpression, parallels: Iterable[Parallel], module: Module) -> bool:
     """`model.inner_model.layers if hasattr(model, "inner_model") else model.layers`, of a class that keeps that."""
     classes = [parallel.wrap.wrapper_class for parallel in parallels]
     kept = {attribute for cls in classes if cls is not None for attribute in template_attributes(cls)}
