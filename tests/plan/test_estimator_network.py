@@ -71,3 +71,38 @@ def test_the_names_of_records_are_those_that_are_reported() -> None:
     parse = "spec = {'x': tf.FixedLenFeature([], tf.string)}\nprint(spec)\nstrategy = "
     file = migrated(("strategy = ", parse))
     assert "spec = {'x': tf.io.FixedLenFeature([], tf.string)}\n" in file.after
+
+
+OWN = """class Net(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.last = tf.keras.layers.Dense(1)
+        {more}
+
+    def call(self, x, training=None):
+        return self.last(x)
+
+
+def model_fn"""
+CALLED = "    outputs = Net()(features, training=mode == tf.estimator.ModeKeys.TRAIN)\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ("self.drop = tf.keras.layers.Dropout(0.5)", False),
+        ("self.norm = tf.keras.layers.BatchNormalization()", True),
+        ("self.base = tf.keras.models.load_model('base.h5')", True),
+        ("self.base = tf.keras.applications.ResNet50()", True),
+    ],
+)
+def test_moving_averages_are_mentioned_where_there_may_be_some(more: str, told: bool) -> None:
+    file = migrated((DENSE, CALLED), ("def model_fn", OWN.format(more=more)))
+    assert "    outputs = Net()(features)\n" in file.after
+    assert any("moving averages" in finding.message for finding in file.findings) == told
+
+
+@pytest.mark.parametrize("more", ["self.base = tf.keras.models.load_model('base.h5')", "self.other = 1"])
+def test_a_model_of_the_program_that_asks_for_training_is_told_it(more: str) -> None:
+    called = CALLED.replace(", training=mode == tf.estimator.ModeKeys.TRAIN", "")
+    assert refusal((DENSE, called), ("def model_fn", OWN.format(more=more))).startswith("TFM112")

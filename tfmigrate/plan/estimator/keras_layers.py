@@ -95,7 +95,9 @@ def _kind(value: Value | None) -> str:
 
 def _is_ready_made(value: Value | None) -> bool:
     """A model whose layers the program does not write: a pretrained or a loaded one."""
-    return isinstance(value, ModelObject) and any(model.origin != "constructed" for model in value.base_models())
+    return isinstance(value, ModelObject) and any(
+        model.origin != "constructed" and model.instance is None for model in value.base_models()
+    )
 
 
 def _parts(reader: Reader, value: Value | None) -> Iterator[tuple[Module, cst.CSTNode]]:
@@ -144,7 +146,13 @@ def _no_penalty(reader: Reader, node: cst.Call, parts: Sequence[tuple[Module, cs
 
 def _normalises(reader: Reader, module: Module, tree: cst.CSTNode) -> bool:
     facts = reader.program.modules[module]
-    return any(facts.canonical(node).rpartition(".")[2] in _NORMS for node in walk(tree))
+    known = {facts.canonical(node) for node in walk(tree)}
+    return any(name.rpartition(".")[2] in _NORMS or _comes_ready_made(name) for name in known)
+
+
+def _comes_ready_made(name: str) -> bool:
+    """Whether a function returns a model whose layers the program does not write."""
+    return name in names.MODEL_LOADERS or name.startswith("keras.applications.")
 
 
 def _minds_training(reader: Reader, module: Module, tree: cst.CSTNode) -> bool:
@@ -157,7 +165,7 @@ def _minds_training(reader: Reader, module: Module, tree: cst.CSTNode) -> bool:
             known.startswith("keras.layers.") and (kind in _NOISES | _NORMS or kind.startswith("Random"))
         ):
             return True
-        if known.startswith("keras.applications."):
+        if _comes_ready_made(known):
             return True
     if any(keywords(call).keys() & _INNER_DROPOUTS for call in calls_in(tree)):
         return True
