@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.kit import migrate
+from tfmigrate.rewrite import migrate_sources
+from tfmigrate.settings import Settings
 
 HEAD = """\
 from keras.applications import VGG16
@@ -64,3 +66,16 @@ def test_of_a_template_that_is_not_seen_it_is_said_with_an_if() -> None:
 def test_nothing_is_said_where_the_template_itself_was_trained() -> None:
     file = migrate(f"{HEAD}{NET}net.load_weights('net.h5')\n{WRAP.replace(', cpu_relocation=True', '')}")
     assert "TFM021" not in {finding.code for finding in file.findings}
+
+
+def test_a_template_that_another_module_loads_through_a_table() -> None:
+    body = "from keras.models import load_model\n\n\ndef body(path, size=1):\n    return load_model(path)\n"
+    table = (
+        "from functools import partial\n\nfrom body import body\n\nTABLE = {'a': [partial(body, size=1)], "
+        "'b': [partial(body, size=2)]}\n\n\ndef get(kind):\n    return TABLE[kind][0]('net.h5')\n"
+    )
+    train = f"{HEAD}from table import get\n\nnet = get(kind)\n{WRAP}parallel.fit(x, y)\n"
+    files = migrate_sources({"body.py": body, "table.py": table, "train.py": train}, Settings())
+    assert [file.error for file in files if file.error] == []
+    (message,) = (found.message for file in files for found in file.findings if found.code == "TFM021")
+    assert "now goes on from those of load_model() at line " in message

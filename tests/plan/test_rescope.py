@@ -241,3 +241,22 @@ def test_the_other_arm_does_not_do_without_where_the_strategy_is_always_made() -
         """
     )
     assert codes(file) == [("TFM412", "rewrite")]
+
+
+def test_a_model_that_another_module_builds_through_a_table() -> None:
+    body = (
+        "from tensorflow.keras.layers import Dense\nfrom tensorflow.keras.models import Model\n\n\n"
+        "def body(inputs, width=1):\n    return Model(inputs, Dense(width)(inputs))\n"
+    )
+    table = (
+        "from functools import partial\n\nfrom tensorflow.keras.layers import Input\nfrom body import body\n\n"
+        "TABLE = {'a': [partial(body, width=1)], 'b': [partial(body, width=2)]}\n\n\n"
+        "def get(kind):\n    return TABLE[kind][0](Input((4,)))\n"
+    )
+    train = (
+        "import tensorflow as tf\nfrom table import get\n\nwith tf.distribute.MirroredStrategy().scope():\n"
+        "    model = get(kind)\nmodel.compile('adam', 'mse')\nmodel.fit(x, y)\n"
+    )
+    files = migrate_sources({"body.py": body, "table.py": table, "train.py": train}, Settings())
+    assert [file.error for file in files if file.error] == []
+    assert [(file.path, found.code) for file in files for found in file.findings] == [("train.py", "TFM412")]

@@ -349,7 +349,7 @@ def _begun_with(wrap: Wrap, facts: ProgramFacts) -> str:
         if use.method in LOADING | TRAINING and not parts.isdisjoint(options(use.receiver))
     ]
     told += [
-        f"{model.maker.rpartition('.')[2]}() at {model.site.frame.module.place(model.node, here)}"
+        f"{model.maker.rpartition('.')[2]}() at {model.site.frame.module.place(model.site.unit, here)}"
         for model in facts.models
         if model in parts and _has_weights(model)
     ]

@@ -121,12 +121,13 @@ class _Finder:
         self._facts = facts
         self._apart = apart
         self._scoping = Scoping(facts)
+        self._number = {model: number for number, model in enumerate(facts.models)}
         self._said: set[tuple[str, object]] = set()
         self._trained: set[StrategyObject] = set()
         """Strategies under which the program trained so far."""
 
     def of(self, use: Use) -> Iterator[Outside]:
-        models = sorted(use.models, key=lambda model: model.site.frame.module.position(model.node))
+        models = sorted(use.models, key=lambda model: self._number[model])
         if not models:
             # A library built the model; where its optimizer is made is known nevertheless.
             here = self._scoping.inside(use.site) if use.method == "compile" else frozenset()
