@@ -337,6 +337,30 @@ def test_in_a_loop_both_are_trained_if_the_part_is_made_before_it(training: str,
     assert told(one(SMALL + loop + indent_in(parts + training, loop))) == []
 
 
+@pytest.mark.parametrize(("end", "told_of"), [("return", []), ("raise SystemExit", []), ("print(x)", ["warn"])])
+def test_what_stands_behind_an_arm_that_returns_is_its_alternative(end: str, told_of: list[str]) -> None:
+    code = f"""
+    tiny = len(x) < 9
+
+
+    def main():
+        base = net(4)
+        base.trainable = False
+        if tiny:
+            model = multi_gpu_model(base, gpus=2)
+            model.compile("sgd", "mse")
+            model.fit(x, y)
+            {end}
+        model = multi_gpu_model(Sequential([base]), gpus=2)
+        model.compile("sgd", "mse")
+        model.fit(x, y)
+
+
+    main()
+    """
+    assert told(one(code)) == told_of
+
+
 def test_of_a_part_that_is_trained_alone_too_it_is_said() -> None:
     code = "base = small()\nbase.compile('sgd', 'mse')\nbase.fit(x, y)\n"
     choice = "model = multi_gpu_model(Sequential([base]) if tiny else small(), gpus=2)\n"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from tfmigrate.understand.program import Module, Unit
+from tfmigrate.understand.program import Module, Unit, only_statement, units_of
 from tfmigrate.understand.values import Frame, Site, Sites
 from tfmigrate.walk import walk
 
@@ -48,7 +48,11 @@ def _exclude(one: Step, other: Step) -> bool:
     module = one.site.frame.module
     if one.site.unit is not other.site.unit:
         arms = dict(_ifs(module, one.site.unit))
-        return any(arms.get(owner, block) is not block for owner, block in _ifs(module, other.site.unit))
+        return (
+            any(arms.get(owner, block) is not block for owner, block in _ifs(module, other.site.unit))
+            or _leaves_before(module, one.site.unit, other.site.unit)
+            or _leaves_before(module, other.site.unit, one.site.unit)
+        )
     if one.node is other.node:
         return None not in (one.function, other.function) and one.function is not other.function
     choices = (part for part in walk(one.site.unit) if isinstance(part, cst.IfExp))
@@ -58,6 +62,19 @@ def _exclude(one: Step, other: Step) -> bool:
 
 def _ifs(module: Module, unit: Unit) -> Iterator[tuple[cst.If, cst.CSTNode]]:
     return ((owner, block) for owner, block in module.arms(unit) if isinstance(owner, cst.If))
+
+
+def _leaves_before(module: Module, one: Unit, other: Unit) -> bool:
+    """Whether one unit stands in an arm that returns before the other is reached."""
+    round_other = [other, *module.ancestors(other)]
+    for owner, block in _ifs(module, one):
+        last = units_of(block)[-1:] if isinstance(block, cst.BaseSuite) else ()
+        if any(isinstance(only_statement(unit), cst.Return | cst.Raise) for unit in last):
+            place = module.places[owner]
+            behind = units_of(place.block)[place.index + 1 :]
+            if any(unit in behind for unit in round_other):
+                return True
+    return False
 
 
 def _arm(choice: cst.IfExp, node: cst.CSTNode | None) -> cst.BaseExpression | None:
