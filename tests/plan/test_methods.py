@@ -148,3 +148,23 @@ train(batches, use_multiprocessing=True)
 """)
     (told,) = [finding for finding in file.findings if finding.action == "warn" and finding.code == "TFM201"]
     assert "use_multiprocessing, workers no longer exist" in told.message
+
+
+@pytest.mark.parametrize(
+    ("body", "after"),
+    [
+        ("chosen = optimizers.deserialize({'config': a})\nparallel_model.compile(chosen, 'mse')\nprint(chosen.lr)\n",
+         "print(chosen.learning_rate)"),
+        ("chosen = optimizers.get(name)\nK.set_value(chosen.lr, 0.1)\nparallel_model.compile(optimizer=chosen)\n",
+         "chosen.learning_rate.assign(0.1)"),
+        ("def ready(chosen):\n    parallel_model.compile(chosen, 'mse')\n    K.set_value(chosen.lr, 0.1)\n",
+         "    chosen.learning_rate.assign(0.1)"),
+        ("chosen = stepper(0.1)\nparallel_model.compile('sgd', 'mse')\nprint(chosen.lr)\n", "print(chosen.lr)"),
+        ("chosen = stepper(0.1)\npattern.compile(chosen)\nprint(chosen.lr)\n", "print(chosen.lr)"),
+        ("chosen = settings\nparallel_model.compile(chosen.optimizer, 'mse')\nprint(chosen.lr)\n", "print(chosen.lr)"),
+        ("chosen = stepper(0.1) if name else options\nparallel_model.compile(stepper(0.1), 'mse')\nprint(chosen.lr)\n",
+         "print(chosen.lr)"),
+    ],
+)  # fmt: skip
+def test_what_a_model_is_compiled_with_is_an_optimizer(body: str, after: str) -> None:
+    assert f"{after}\n" in migrated("from keras import optimizers\n" + body).after

@@ -13,7 +13,17 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import dotted
-from tfmigrate.understand.values import Instance, Made, Method, ModelObject, Opaque, Parallel, options
+from tfmigrate.understand.values import (
+    Instance,
+    Made,
+    Method,
+    ModelObject,
+    Opaque,
+    Parallel,
+    Parameter,
+    Value,
+    options,
+)
 
 SETTERS = frozenset({"keras.callbacks.ReduceLROnPlateau", "keras.callbacks.LearningRateScheduler"})
 """The callbacks of Keras that set the learning rate."""
@@ -81,6 +91,8 @@ def _is_optimizer(node: cst.BaseExpression, facts: Facts) -> bool:
         return False
     if all(isinstance(option, Made) and option.kind == "optimizer" for option in options(value)):
         return True
+    if options(value) <= _compiled_with(facts):
+        return True
     if not isinstance(node, cst.Attribute) or node.attr.value != "optimizer":
         return False
     owners = [o for option in options(value) if isinstance(option, Method) for o in options(option.receiver)]
@@ -90,6 +102,19 @@ def _is_optimizer(node: cst.BaseExpression, facts: Facts) -> bool:
     ):
         return True
     return dotted(node.value) == "self.model" and _in_callback(node, facts)
+
+
+def _compiled_with(facts: Facts) -> frozenset[Value]:
+    """What models are compiled with whose class is unknown, such as `optimizers.get(name)`: an optimizer, or its name,
+    of which nobody reads an attribute."""
+    compiles = (use for use in facts.uses if use.method == "compile" and use.is_of_model)
+    given = (use.argument(0, "optimizer") for use in compiles)
+    known = frozenset(option for value in given if value is not None for option in options(value))
+    return frozenset(
+        option
+        for option in known
+        if isinstance(option, Parameter) or (type(option) is Opaque and isinstance(option.node, cst.Call))
+    )
 
 
 def _in_callback(node: cst.Attribute, facts: Facts) -> bool:
