@@ -153,3 +153,28 @@ def test_a_model_in_the_function_round_a_loss_is_built_once() -> None:
     inner = "    def loss(t, p):\n        return K.abs(net(t) - net(p))\n\n    return loss\n"
     lines = f"def make():\n    net = {VGG}\n\n{inner}\n\n"
     assert migrated(lines + COMPILED.format(loss="make()"), "TFM428")[1] == []
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "layer = keras.layers.Lambda(lambda x: x * K.{}(scales))",
+        "def scaled(x):\n    scale = K.{}(scales)\n    return scale * x\n\n\nlayer = keras.layers.Lambda(scaled)",
+        "layer = keras.layers.Lambda(function=lambda x: K.concatenate([x, K.{}(scales)]))",
+    ],
+)
+def test_a_variable_in_the_function_of_a_lambda_is_a_constant(lines: str) -> None:
+    assert migrated(lines.format("variable"), "TFM428") == (lines.format("constant"), ["rewrite"])
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("layer = keras.layers.Lambda(lambda x: x * tf.Variable(2.0))", 1),
+        ("layer = keras.layers.Lambda(lambda x: K.update_add(K.variable(0.0), x))", 1),
+        ("scale = K.variable(2.0)\nlayer = keras.layers.Lambda(lambda x: x * scale)", 0),
+        ("scaled = lambda x: x * K.variable(2.0)", 0),
+    ],
+)
+def test_another_variable_of_a_lambda_is_reported(lines: str, told: int) -> None:
+    assert migrated(lines, "TFM428") == (lines, ["warn"] * told)

@@ -1,4 +1,4 @@
-"""Variables that a layer makes in its call(), and models that a loss builds."""
+"""Variables that a layer makes in its call(), or in the function of a Lambda, and models that a loss builds."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.calls import passed_as
 from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.compiled_functions import compiled
@@ -71,17 +72,44 @@ def check(context: Context) -> Iterator[CallChange]:
     changes = [changed[node] for node in users]
     yield from helper.brought_by(users, changes)
     yield from (change for node, change in changed.items() if node not in users)
-    made = [node for function in context.migration.once(_losses) for node in _models_made(function, context.modules)]
-    for node, function in {node: function for module, node, function in made if module is facts.module}.items():
-        constant = _constant(node, function, facts)
-        if constant is not None:
-            yield CallChange(codes.MADE_IN_CALL, node, _IS_CONSTANT, constant)
-            continue
-        message = (
-            "a loss builds this each time it is called, and TensorFlow 2 does not let a training step create "
-            "variables: build it once, outside the function, and only call it in the loss"
-        )
-        yield CallChange(codes.MADE_IN_CALL, node, message, action="warn")
+    losses = [made for loss in context.migration.once(_losses) for made in _models_made(loss, context.modules)]
+    for found, message in ((losses, _IN_LOSS), (context.migration.once(_made_in_lambdas), _IN_LAMBDA)):
+        for node, function in {node: function for module, node, function in found if module is facts.module}.items():
+            constant = _constant(node, function, facts)
+            if constant is not None:
+                yield CallChange(codes.MADE_IN_CALL, node, _IS_CONSTANT, constant)
+            else:
+                yield CallChange(codes.MADE_IN_CALL, node, message, action="warn")
+
+
+_IN_LOSS = (
+    "a loss builds this each time it is called, and TensorFlow 2 does not let a training step create variables: build "
+    "it once, outside the function, and only call it in the loss"
+)
+_IN_LAMBDA = (
+    "the function of a Lambda makes this variable each time it is called, which TensorFlow 2 does not allow: make it "
+    "in build() of a layer of your own"
+)
+_Made = tuple[Module, cst.Call, cst.FunctionDef | cst.Lambda]
+"""What is made, in which module and by which function."""
+
+
+def _made_in_lambdas(migration: Migration) -> list[_Made]:
+    """The variables that the functions of Lambda layers make."""
+    functions: list[tuple[Module, cst.FunctionDef | cst.Lambda]] = []
+    for facts in migration.facts.modules.values():
+        for call in facts.module.calls:
+            given = passed_as("function", 0, call) if facts.canonical(call.func) == "keras.layers.Lambda" else None
+            if given is not None and isinstance(given.value, cst.Lambda):
+                functions.append((facts.module, given.value))
+            elif given is not None:
+                functions += [(value.module, value.node) for value in _functions(facts.options(given.value))]
+    return [
+        (module, call, function)
+        for module, function in functions
+        for call in (_always_made(function.body) if module in migration.facts.modules else ())
+        if migration.facts.modules[module].canonical(call.func) in _MAKERS
+    ]
 
 
 def _losses(migration: Migration) -> list[FunctionValue]:
@@ -94,9 +122,7 @@ def _functions(values: Iterable[Value]) -> list[FunctionValue]:
     return [value for value in ordered(frozenset(values)) if isinstance(value, FunctionValue)]
 
 
-def _models_made(
-    loss: FunctionValue, modules: Mapping[Module, Facts]
-) -> Iterator[tuple[Module, cst.Call, cst.FunctionDef | cst.Lambda]]:
+def _models_made(loss: FunctionValue, modules: Mapping[Module, Facts]) -> Iterator[_Made]:
     """What a loss makes that has variables, itself or in functions that it calls, and the function that does."""
     pending, seen = [loss], {loss.node}
     while pending:
