@@ -153,3 +153,19 @@ def save(path, *, whole=True):
 def test_a_name_that_a_switch_keeps_from_the_weights_stays(head: str, call: str, written: str) -> None:
     file = migrate(f"{HEAD}from keras.callbacks import Callback\n\n\n{head}x = {call}\n")
     assert f"x = {written}\n" in file.after
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("model.save_weights('net.h5')\nmodel.load_weights('/data/runs/net.h5')\n", True),
+        ("model.save_weights('%s/net.h5' % sys.argv[1])\nprint(os.path.exists(os.path.join('x', 'net.h5')))\n", True),
+        ("model.save_weights('out/net-{}.h5'.format(sys.argv))\nbest = os.path.join('x', 'net-%d.h5' % 3)\n", True),
+        ("model.save_weights('net.h5')\nmodel.load_weights('/data/runs/other-net.h5')\n", False),
+        ("model.save_weights('runs/1.h5')\nmodel.load_weights('data/1.h5')\n", False),
+        ("model.save_weights('net.weights.h5')\nmodel.load_weights('/data/net.h5')\n", False),
+    ],
+)
+def test_a_file_of_the_same_name_elsewhere_is_told(body: str, told: bool) -> None:
+    found = [finding for finding in migrate(HEAD + body).findings if "if that file is meant" in finding.message]
+    assert bool(found) is told

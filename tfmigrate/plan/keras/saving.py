@@ -9,7 +9,7 @@ from fnmatch import fnmatch
 
 import libcst as cst
 
-from tfmigrate.file_names import MODEL, OLD_ENDINGS, WEIGHTS, example_of, shape_of
+from tfmigrate.file_names import MODEL, OLD_ENDINGS, WEIGHTS, example_of, longest_part, shape_of
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, is_false, keywords, passed_as, text_of, truth_of
@@ -301,7 +301,7 @@ def _mentioned(
     }
     for node in facts.module.all_of(cst.SimpleString):
         text = text_of(node) if node not in seen else None
-        ending = _new_ending(text, renamed) if text is not None else None
+        ending = _new_ending(text, renamed) or _of_last_word(text, renamed) if text is not None else None
         if ending is not None:
             message = (
                 f"the file of this name that Keras writes ends in {ending} now: change it here if that file is meant"
@@ -349,6 +349,22 @@ def _new_ending(text: str, renamed: Mapping[str, str]) -> str | None:
         return renamed[text]
     shape = name_shape(text)
     return next((ending for old, ending in renamed.items() if name_shape(old) == shape), None) if shape else None
+
+
+def _of_last_word(text: str, renamed: Mapping[str, str]) -> str | None:
+    """The ending of a file of the same name in another folder, or in one that is told elsewhere."""
+    word = _last_word(text)
+    if not word.endswith(OLD_ENDINGS) or len(longest_part(word.rpartition(".")[0])) < _TELLING:
+        return None
+    return next((ending for old, ending in renamed.items() if _last_word(old) == word), None)
+
+
+def _last_word(path: str) -> str:
+    return shape_of(path).rpartition("/")[2]
+
+
+_TELLING = 3
+"""Letters between the gaps of a name that tell it from others."""
 
 
 def _is_pattern_of(text: str, name: str) -> bool:
