@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kit import check_migrated, check_unchanged, migrate
+from tests.kit import check_migrated, check_refused, check_unchanged, migrate
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
 
@@ -98,3 +98,8 @@ def test_a_class_that_does_anything_else_is_left_alone(old: str, new: str) -> No
 def test_one_of_several_uses_that_cannot_be_migrated_keeps_it() -> None:
     file = migrate(CLASS + USE + "\n\ndef again(model):\n    return ParallelModel(model, 2)\n")
     assert "class ParallelModel" in file.after
+
+
+def test_a_class_derived_from_it_is_refused() -> None:
+    derived = "class Mine(ParallelModel):\n    def store(self):\n        self.inner.save('net.h5')\n\n\n"
+    check_refused(CLASS + derived + USE.replace("ParallelModel(", "Mine("), "TFM108")

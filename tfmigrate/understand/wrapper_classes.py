@@ -22,11 +22,22 @@ def wrapper_parameters(walker: Walker, cls: ClassValue) -> tuple[str, ...] | Non
     what multi_gpu_model does.
     """
     initialiser = _initialiser(cls)
-    if initialiser is None or not any(names.canonical(base) in names.MODEL_CLASSES for base in cls.outside_bases()):
+    if initialiser is None or not _is_model_class(cls):
         return None
     parameters = [param.name.value for param in positional(initialiser.params)][1:]
     if _copies(cls, initialiser, parameters) or _takes_over(walker, cls, initialiser, parameters):
         return tuple(parameters)
+    return None
+
+
+def copied_by(cls: ClassValue) -> ClassValue | None:
+    """The class that one descends from and that does itself what multi_gpu_model does."""
+    for base in cls.ancestors():
+        initialiser = _initialiser(base) if base is not cls and _is_model_class(base) else None
+        if initialiser is not None:
+            parameters = [param.name.value for param in positional(initialiser.params)][1:]
+            if _copies(base, initialiser, parameters):
+                return base
     return None
 
 
@@ -37,6 +48,10 @@ def template_attributes(cls: ClassValue) -> frozenset[str]:
         return frozenset()
     owner, *parameters = [param.name.value for param in positional(initialiser.params)]
     return frozenset(_kept(initialiser, owner, parameters[:1]))
+
+
+def _is_model_class(cls: ClassValue) -> bool:
+    return any(names.canonical(base) in names.MODEL_CLASSES for base in cls.outside_bases())
 
 
 def _initialiser(cls: ClassValue) -> cst.FunctionDef | None:

@@ -14,6 +14,7 @@ from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.program import Module, dotted, import_statements, imports_of
 from tfmigrate.understand.values import Method, ModuleValue, Opaque, Symbol, Value, options
+from tfmigrate.understand.wrapper_classes import copied_by
 from tfmigrate.walk import walk
 
 
@@ -25,6 +26,15 @@ def say_other_uses(draft: Draft, facts: ProgramFacts) -> None:
     for call, keras in _through_unknown(draft):
         message = f"`{keras}` is handed in from elsewhere: if it is Keras, this is multi_gpu_model"
         draft.say(codes.INJECTED_KERAS, call, message, "refuse")
+    for cls in draft.facts.classes:
+        base = copied_by(cls)
+        if base is not None:
+            message = (
+                f"{cls.node.name.value} is a {base.node.name.value}, which splits the batch among the GPUs as "
+                "multi_gpu_model did, and has more besides: train the model that it is given in the scope of a "
+                "MirroredStrategy instead"
+            )
+            draft.say(codes.LOCAL_COPY, cls.node, message, "refuse")
     for call, name in draft.facts.copies.items():
         message = (
             f"{name} is a function of this project, not Keras's: if it is a copy of Keras's, name it in the setting "
