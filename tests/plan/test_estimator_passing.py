@@ -135,3 +135,12 @@ def test_a_mode_that_an_input_function_asks_for_is_a_word(mode: str) -> None:
     assert '    if mode == "train":\n' in file.after
     assert 'model.fit(read("train").take(10))' in file.after
     assert "ModeKeys" not in file.after
+
+
+@pytest.mark.parametrize(("more", "told"), [("", False), ("print(ModeKeys)\n", True)])
+def test_an_import_that_goes_is_not_reported(more: str, told: bool) -> None:
+    imported = ("import tensorflow as tf\n", "import tensorflow as tf\nfrom tensorflow.estimator import ModeKeys\n")
+    mode = "    if mode == ModeKeys.EVAL:\n        return tf.estimator.EstimatorSpec(mode, loss=loss)\n    train_op"
+    file = migrated(imported, ("    train_op", mode), ("strategy = ", more + "strategy = "))
+    assert ("import ModeKeys" in file.after) == told
+    assert any(finding.code == "TFM501" for finding in file.findings) == told

@@ -28,7 +28,7 @@ from tfmigrate.plan.names.tables import Tables
 from tfmigrate.plan.names.unread import drop_idle, drop_numbers_of_gpus, drop_unread, unread_imports
 from tfmigrate.plan.names.version_tests import only_for_tensorflow_1
 from tfmigrate.plan.strategy.other_names import drop_other_names
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.program import Module, imports_of
 from tfmigrate.walk import walk
 
 _ROOMS = (names, data, keras)
@@ -46,7 +46,8 @@ def plan_companions(
     edits: list[Edit] = []
     inserts: list[tuple[str, Insert]] = []
     revisions: list[Revision] = []
-    gone = draft.vanishing() - {edit.node for edit in draft.edits if isinstance(edit, Replace)}
+    vanishing = draft.vanishing()
+    gone = vanishing - {edit.node for edit in draft.edits if isinstance(edit, Replace)}
     unread = frozenset(unread_imports(draft, exported))
     going = frozenset(_removed_whole(draft.edits)).union(only_for_tensorflow_1(draft.facts))
     for change in _changes(Context(draft, tables, migration, unread)):
@@ -54,6 +55,8 @@ def plan_companions(
             continue
         if change.action == "warn" and any(name in gone for name in walk(change.node)):
             continue  # What it is about went with an Estimator.
+        if change.action == "warn" and _is_dropped(draft, change.node, vanishing):
+            continue
         if draft.change(change.code, change.node, change.message, action=change.action):
             revisions.extend(edit for edit in change.edits if isinstance(edit, Revision))
             inserts.extend((change.code, edit) for edit in change.edits if isinstance(edit, Insert))
@@ -75,6 +78,16 @@ def _removed_whole(edits: Iterable[Edit]) -> Iterator[cst.CSTNode]:
     for edit in edits:
         if isinstance(edit, Unwrap) and edit.suite is None and isinstance(edit.unit, cst.ClassDef | cst.FunctionDef):
             yield from walk(edit.unit)
+
+
+def _is_dropped(draft: Draft, node: cst.CSTNode, vanishing: Set[cst.CSTNode]) -> bool:
+    """Whether a node is an import of which nothing is read any more, and something was."""
+    if not isinstance(node, cst.Import | cst.ImportFrom):
+        return False
+    bound = {name for _, name, _ in imports_of(node)}
+    reads = [mention.node for name in bound for mention in draft.scopes.of_variable(name, draft.scopes.module)
+             if not mention.binds]  # fmt: skip
+    return bool(reads) and all(read in vanishing for read in reads)
 
 
 def _may_be_read_elsewhere(module: Module) -> bool:
