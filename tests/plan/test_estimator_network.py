@@ -106,3 +106,55 @@ def test_moving_averages_are_mentioned_where_there_may_be_some(more: str, told: 
 def test_a_model_of_the_program_that_asks_for_training_is_told_it(more: str) -> None:
     called = CALLED.replace(", training=mode == tf.estimator.ModeKeys.TRAIN", "")
     assert refusal((DENSE, called), ("def model_fn", OWN.format(more=more))).startswith("TFM112")
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        "tf.nn.leaky_relu(net)",
+        "tf.nn.leaky_relu(net, alpha=0.1)",
+        "tf.nn.swish(net)",
+        "tf.pad(net, [[0, 0], [1, 1]])",
+        "tf.nn.max_pool(net, [1, 2, 2, 1], [1, 2, 2, 1], 'SAME')",
+        "tf.nn.avg_pool(net, sizes, strides=sizes, padding='SAME')",
+    ],
+)
+def test_an_operation_between_layers_is_one(operation: str) -> None:
+    layers = f"    net = tf1.layers.dense(features, 4)\n    net = {operation}\n" + DENSE.replace("features", "net")
+    assert f"    net = {LAMBDA}{operation.replace('net', 'values')})(net)\n" in migrated((DENSE, layers)).after
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "    for size in 1, 2:\n        net = tf.pad(net, [[0, 0], [0, size]])\n",
+        "    size = 1\n    net = tf.pad(net, [[0, 0], [0, size]])\n    size = 2\n    print(size)\n",
+        "    net = tf.pad(net, [[0, 0], [1, 1]], 'CONSTANT', None)\n",
+        "    net = tf.pad(tensor=net, paddings=[[0, 0], [1, 1]])\n",
+        "    net = tf.nn.lrn(net)\n",
+    ],
+)
+def test_an_operation_that_a_lambda_would_do_otherwise_is_refused(lines: str) -> None:
+    layers = f"    net = tf1.layers.dense(features, 4)\n{lines}" + DENSE.replace("features", "net")
+    assert refusal((DENSE, layers)).startswith("TFM112")
+
+
+def test_a_variable_that_keeps_its_value_may_be_read() -> None:
+    lines = "    size = 1\n    net = tf.pad(features, [[0, 0], [0, size]])\n" + DENSE.replace("features", "net")
+    assert f"{LAMBDA}tf.pad(values, [[0, 0], [0, size]]))(features)" in migrated((DENSE, lines)).after
+
+
+@pytest.mark.parametrize(
+    ("layer", "keras"),
+    [
+        ("conv2d_transpose(features, 4, 3, 2)", "Conv2DTranspose(4, 3, strides=2)"),
+        ("conv3d(features, 4, 3, (1, 1, 2))", "Conv3D(4, 3, strides=(1, 1, 2))"),
+        ("average_pooling1d(features, 2, 1)", "AveragePooling1D(2, 1)"),
+        ("max_pooling3d(features, 2, 1)", "MaxPooling3D(2, 1)"),
+        ("average_pooling3d(features, 2, 1)", "AveragePooling3D(2, 1)"),
+        ("dense(features, 4, tf.nn.leaky_relu)", "Dense(4, activation=tf.nn.leaky_relu)"),
+    ],
+)
+def test_more_layers_are_those_of_keras(layer: str, keras: str) -> None:
+    after = migrated((DENSE, f"    features = tf1.layers.{layer}\n" + DENSE)).after
+    assert f"    features = tf.keras.layers.{keras}(features)\n" in after

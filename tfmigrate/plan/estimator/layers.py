@@ -29,6 +29,7 @@ _KERNEL = (
     "kernel_constraint", "bias_constraint", "trainable", "name", "reuse",
 )  # fmt: skip
 _CONV = ("filters", "kernel_size", "strides", "padding", "data_format", "dilation_rate", "activation", "use_bias")
+_TRANSPOSED = tuple(name for name in _CONV if name != "dilation_rate")
 _POOL = ("pool_size", "strides", "padding", "data_format", "name")
 _DENSE = Layer("Dense", ("units", "activation", "use_bias", *_KERNEL), 1)
 _DROPOUT = Layer("Dropout", ("rate", "noise_shape", "seed", "training", "name"), 1, frozenset({"training"}), True)
@@ -50,9 +51,14 @@ LAYERS: Mapping[str, Layer] = {
     "dense": _DENSE,
     "conv1d": Layer("Conv1D", (*_CONV, *_KERNEL), 2),
     "conv2d": Layer("Conv2D", (*_CONV, *_KERNEL), 2),
+    "conv3d": Layer("Conv3D", (*_CONV, *_KERNEL), 2),
+    "conv2d_transpose": Layer("Conv2DTranspose", (*_TRANSPOSED, *_KERNEL), 2),
     "max_pooling2d": Layer("MaxPooling2D", _POOL, 2),
     "average_pooling2d": Layer("AveragePooling2D", _POOL, 2),
     "max_pooling1d": Layer("MaxPooling1D", _POOL, 2),
+    "average_pooling1d": Layer("AveragePooling1D", _POOL, 2),
+    "max_pooling3d": Layer("MaxPooling3D", _POOL, 2),
+    "average_pooling3d": Layer("AveragePooling3D", _POOL, 2),
     "flatten": _FLATTEN,
     "dropout": _DROPOUT,
     "batch_normalization": _NORM,
@@ -81,6 +87,8 @@ ACTIVATIONS: Mapping[str, str] = {
     "sigmoid": "sigmoid",
     "nn.softmax": "softmax",
 }
+CALLABLE = frozenset({"nn.leaky_relu", "nn.swish"})
+"""Functions that stay as the `activation=` of a layer, and stand in a Lambda between layers."""
 READINGS = frozenset({"nn.sigmoid", "sigmoid", "nn.softmax"})
 """Activations that mostly turn logits into what is read, after the last layer."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import libcst as cst
@@ -13,6 +14,7 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.estimator import things
 from tfmigrate.plan.estimator.layers import (
     ACTIVATIONS,
+    CALLABLE,
     CROSS_ENTROPIES,
     INITIALIZERS,
     LAYER_CLASSES,
@@ -36,12 +38,17 @@ from tfmigrate.plan.estimator.things import (
     Thing,
     Training,
 )
+from tfmigrate.understand.reaching import parameters_of
 from tfmigrate.understand.scopes import numbered
-from tfmigrate.walk import walk
+from tfmigrate.walk import nodes_in, walk
 from tfmigrate.written import Code, Written, listed
 
 _ON_FEATURES = frozenset({"cast", "expand_dims", "squeeze", "transpose"})
 """Operations on the features that a layer may apply."""
+_BETWEEN = CALLABLE | {"nn.avg_pool", "nn.max_pool", "pad"}
+"""Operations between layers without a layer of Keras for all their arguments, the same in TensorFlow 1 and 2."""
+_ALIKE = {"nn.avg_pool": 4, "nn.max_pool": 4, "pad": 3}
+"""How many arguments have the same places in TensorFlow 1 and 2."""
 _ARGUMENT = "values"
 
 
@@ -207,7 +214,7 @@ def _setting(reader: Reader, name: str, node: cst.BaseExpression) -> Written | N
     if name == "activation":
         if symbol is not None and symbol in ACTIVATIONS:
             return Written.of(f"{reader.quote}{ACTIVATIONS[symbol]}{reader.quote}")
-        if symbol is not None:
+        if symbol is not None and symbol not in CALLABLE:
             raise reader.refuse(codes.NO_KERAS_LAYER, node, f"tf.{symbol} is not an activation of Keras")
     if name.endswith("initializer"):
         call = node if isinstance(node, cst.Call) else None
@@ -238,12 +245,34 @@ def _initializer(reader: Reader, symbol: str, args: Sequence[cst.Arg]) -> Writte
     return Written.of(f"{reader.tf}.keras.initializers.{keras}(", Written.joined(inside, ", "), ")")
 
 
-def _of_feature(reader: Reader, node: cst.Call, first: cst.BaseExpression) -> Tensor:
-    """An operation on a feature that no layer had yet, as a layer: Keras 3 takes no function of TensorFlow there."""
+def _in_lambda(reader: Reader, node: cst.Call, first: cst.BaseExpression, *, raw: bool) -> Tensor:
+    """An operation as a layer: Keras 3 takes no function of TensorFlow between its own."""
+    changing = _changing(reader, node, first)
+    if changing:
+        message = f"`{min(changing)}` may have another value when a Lambda layer reads it: write that value out"
+        raise reader.refuse(codes.NO_KERAS_LAYER, node, message)
     inside = Written.at(node, {first: Written.of(_ARGUMENT)}).apart()
     layer = f"{reader.tf}.keras.layers.Lambda(lambda {_ARGUMENT}: "
     reader.edit(Replace(node, (layer, *inside.code, ")(", first, ")")))
-    return Tensor(node, raw=True)
+    return Tensor(node, raw=raw)
+
+
+def _changing(reader: Reader, node: cst.Call, first: cst.BaseExpression) -> set[str]:
+    """The variables of the model function and its helpers that an operation reads beside its input, and that are bound
+    in more than one place, or in a loop: a lambda reads them when the model runs, not when it is made."""
+    own = set(walk(first))
+    read = {name.value for name in nodes_in(node, cst.Name) if name not in own} & reader.names.keys()
+    if reader.repeats:
+        return read
+    bound = Counter(
+        name.value
+        for function in reader.plan.functions
+        for part in walk(function.body)
+        for target in ([part.target] if isinstance(part, cst.AssignTarget | cst.AugAssign | cst.For) else [])
+        for name in nodes_in(target, cst.Name)
+    )
+    given = {name for function in reader.plan.functions for name in parameters_of(function)}
+    return {name for name in read if bound[name] + (name in given) > 1}
 
 
 def operation(reader: Reader, node: cst.Call, name: str) -> Thing:
@@ -267,8 +296,11 @@ def operation(reader: Reader, node: cst.Call, name: str) -> Thing:
         raise reader.refuse(codes.NO_KERAS_LAYER, node, f"tf.{name} has no layer in Keras")
     subject = read[0]
     plain = all(isinstance(thing, Plain) for thing in read[1:])
-    if isinstance(subject, Tensor) and subject.raw and plain and name in _ON_FEATURES and args[0].keyword is None:
-        return _of_feature(reader, node, first)
+    if isinstance(subject, Tensor) and plain and args[0].keyword is None:
+        if subject.raw and name in _ON_FEATURES:
+            return _in_lambda(reader, node, first, raw=True)
+        if name in _BETWEEN and sum(arg.keyword is None for arg in args) <= _ALIKE.get(name, 2):
+            return _in_lambda(reader, node, first, raw=False)
     result: Thing | None = None
     if all(isinstance(thing, Labels | Plain) for thing in read):
         result = _of_labels(reader, node, name, subject)
