@@ -121,3 +121,21 @@ def test_the_area_under_the_curve_of_a_sigmoid(read: str) -> None:
 )
 def test_another_area_is_refused(metric: str) -> None:
     assert refusal(*with_metrics(f"{{'auc': tf1.metrics.auc({metric})}}")).startswith("TFM114")
+
+
+IMPORTED = ("import tensorflow as tf\n", "import tensorflow as tf\nfrom functools import partial\n")
+PARAMS = (("labels, mode)", "labels, mode, params)"), ("AdamOptimizer()", "AdamOptimizer(params['rate'])"))
+
+
+@pytest.mark.parametrize("own", ["", ", params={'rate': 1.0}"])
+def test_a_model_function_that_is_given_its_params(own: str) -> None:
+    given = ("Estimator(model_fn, config=config", f"Estimator(partial(model_fn, params=settings), config=config{own}")
+    after = migrated(IMPORTED, *PARAMS, given).after
+    assert "    model = model_fn(input_fn().element_spec[0], settings)\n" in after
+    assert "partial" not in after
+
+
+@pytest.mark.parametrize("bound", ["settings", "mode='eval'", "params=settings, size=1", "**settings"])
+def test_a_model_function_that_is_given_other_things_is_refused(bound: str) -> None:
+    given = ("Estimator(model_fn,", f"Estimator(partial(model_fn, {bound}),")
+    assert refusal(IMPORTED, *PARAMS, given).startswith("TFM110")

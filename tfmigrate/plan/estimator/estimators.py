@@ -226,6 +226,8 @@ class _Whole(Migration):
         self._trained_before_it_is_read(uses, trainings)
         self._escapes({use.call for use in uses})
         scope = self.strategy = name_where_made(self, config, strategy)
+        params = named["params"].value if "params" in named else None
+        named = self._without_partial(named)
         function = self.value(self.module, named["model_fn"].value)
         if not isinstance(function, FunctionValue) or not isinstance(function.node, cst.FunctionDef) or function.owner:
             raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, named["model_fn"].value, "its model_fn cannot be followed")
@@ -242,7 +244,6 @@ class _Whole(Migration):
         )
         for node, message in built.notes:
             self.say(codes.ESTIMATOR_LEFT_OUT, function.module, node, message, "warn")
-        params = named["params"].value if "params" in named else None
         passing = Passing(self.drafts, params, self.parts[0].site)
         choosing = Choosing(built, home, home.scopes.fresh("read_features", home.scopes.module))
         inputs = Inputs(self.facts, self.drafts, strategy, scope, self.frame, passing, choosing, optional=self.optional)
@@ -267,6 +268,18 @@ class _Whole(Migration):
             self.call,
             f"the Estimator becomes a Keras model, made by {count} under the MirroredStrategy",
         )
+
+    def _without_partial(self, named: dict[str, cst.Arg]) -> dict[str, cst.Arg]:
+        """The arguments of the Estimator, with the params that functools.partial() gives the model function, if any,
+        instead of its own: it passes none that are bound."""
+        maker = named["model_fn"].value
+        symbols = self.facts.modules[self.module].symbols
+        if not isinstance(maker, cst.Call) or symbols.get(maker.func) != "functools.partial" or len(maker.args) != 2:
+            return named
+        function, given = maker.args
+        if function.keyword is not None or given.keyword is None or given.keyword.value != "params":
+            return named
+        return {**named, "model_fn": function, "params": given}
 
     def _trained_before_it_is_read(self, uses: list[Use], trainings: list[Use]) -> None:
         """An Estimator reads its last checkpoint, a model what it was trained to: training may not be left out."""
@@ -301,7 +314,7 @@ class _Whole(Migration):
     def _used_once(self, built: Build) -> None:
         """A function that is rewritten may have no other caller."""
         nodes = {function.name.value: function for function in built.functions}
-        mine = {part.node for part in self.parts}
+        mine = {node for part in self.parts for node in walk(part.node)}
         for module, facts in self.facts.modules.items():
             inside = {part for function in built.functions for part in walk(function)}
             for node in module.calls:
