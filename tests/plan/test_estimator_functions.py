@@ -139,3 +139,30 @@ def test_a_model_function_that_is_given_its_params(own: str) -> None:
 def test_a_model_function_that_is_given_other_things_is_refused(bound: str) -> None:
     given = ("Estimator(model_fn,", f"Estimator(partial(model_fn, {bound}),")
     assert refusal(IMPORTED, *PARAMS, given).startswith("TFM110")
+
+
+@pytest.mark.parametrize("inside", ["tf.reshape(x, [-1])", "tf.squeeze(x)"])
+def test_a_function_that_labels_and_output_go_through(inside: str) -> None:
+    function = f"def merged(x):\n    return {inside}\n\n\n"
+    metric = "{'error': tf1.metrics.mean_squared_error(merged(labels), merged(outputs))}"
+    file = migrated(*with_metrics(metric, above=function))
+    assert ERROR in file.after.replace("'", '"')
+    assert "merged" not in file.after
+
+
+def test_a_function_that_builds_a_part_and_fails_is_refused_for_its_own_reason() -> None:
+    function = "def part(x):\n    return tf1.layers.dense(x, 1, reuse=True)\n\n\n"
+    told = refusal(("tf1.layers.dense(features, 1)", "part(features)"), ("def model", function + "def model"))
+    assert told.startswith("TFM112")
+    assert "reuse" in told
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_function_for_layers_and_for_labels_is_refused(first: bool) -> None:
+    function = "def flat(x):\n    return tf.reshape(x, [-1, 1])\n\n\n"
+    network = ("    outputs = tf1.layers.dense(features, 1)\n", "    outputs = tf1.layers.dense(flat(features), 1)\n")
+    labels = ("    loss = ", "    labels = flat(labels)\n    loss = ")
+    late = (network[0], network[0] + "    outputs = flat(outputs)\n")
+    early = ("    outputs = tf1", "    labels = flat(labels)\n    outputs = tf1")
+    changes = (network, labels) if first else (late, early)
+    assert "called in two ways" in refusal(*changes, ("def model", function + "def model"))

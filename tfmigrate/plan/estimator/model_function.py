@@ -5,7 +5,7 @@ Layers stay where they are, as Keras layers (`network`); the loss, the optimizer
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import libcst as cst
@@ -537,9 +537,15 @@ class ModelFunction(Reader):
         if is_layer(value):
             return keras_call(self, node, value, things)
         if own and isinstance(value, FunctionValue):
-            if all(isinstance(thing, _OF_NETWORK) for thing in things):
-                return self._own_function(node, value, things)
-            return self._computed(node, value, things)
+            if not all(isinstance(thing, _OF_NETWORK) for thing in things):
+                return self._computed(node, value, things)
+            built = self._attempt(lambda: self._own_function(node, value, things))
+            if not isinstance(built, Unconvertible):
+                return built
+            computed = self._attempt(lambda: self._computed(node, value, things))
+            if not isinstance(computed, Unconvertible):
+                return computed
+            raise built
         if isinstance(func, cst.Attribute) and isinstance(self.read(func.value), Params):
             return PLAIN
         raise self.refuse(codes.NO_KERAS_LAYER, node, f"`{self.module.code(func)}` is not followed")
@@ -553,17 +559,26 @@ class ModelFunction(Reader):
         """What a function is that is passed nothing of the model, and may read it of the function round it."""
         if function.node not in set(walk(self.plan.function)):
             return PLAIN
+        computed = self._attempt(lambda: self._computed(node, function, [PLAIN] * len(node.args)))
+        return PLAIN if isinstance(computed, Unconvertible) else computed
+
+    def _attempt(self, reading: Callable[[], Thing]) -> Thing | Unconvertible:
+        """What a reading returns; where that is refused, nothing of it is left."""
         lists: tuple[list[Any], ...] = (self.plan.edits, self.plan.notes, self.removed, self.assigned, self.outputs,
                                         self._inside)  # fmt: skip
         lengths = [len(each) for each in lists]
-        saved = self.names, self.module, self._returned, self.modes
+        saved = dict(self.names), self.module, self._returned, self.modes, self.repeats, self.normalised
+        read, unwrapped = dict(self._read_functions), dict(self.unwrapped)
+        functions, computing = set(self.plan.functions), set(self.plan.computing)
         try:
-            return self._computed(node, function, [PLAIN] * len(node.args))
-        except Unconvertible:
+            return reading()
+        except Unconvertible as problem:
             for each, length in zip(lists, lengths, strict=True):
                 del each[length:]
-            self.names, self.module, self._returned, self.modes = saved
-            return PLAIN
+            self.names, self.module, self._returned, self.modes, self.repeats, self.normalised = saved
+            self._read_functions, self.unwrapped = read, unwrapped
+            self.plan.functions, self.plan.computing = functions, computing
+            return problem
 
     def _computed(self, node: cst.Call, function: FunctionValue, passed: Sequence[Thing]) -> Thing:
         """What a function of the program returns that computes losses and metrics, and builds no part of the model: it
@@ -572,6 +587,8 @@ class ModelFunction(Reader):
         assert isinstance(definition, cst.FunctionDef)
         bound = self._bound(node, definition, passed)
         returns = list(nodes_in(definition.body, cst.Return))
+        if definition in self._read_functions or definition is self.plan.function:
+            raise self.refuse(codes.NO_KERAS_LAYER, node, f"{definition.name.value} is called in two ways")
         if definition in self._inside or len(returns) != 1:
             message = f"{definition.name.value} returns in {len(returns)} places"
             raise self.refuse(codes.NO_KERAS_LAYER, node, message)
@@ -618,7 +635,8 @@ class ModelFunction(Reader):
         saved = self.names, self.module, self._returned
         bound = self._bound(node, definition, passed)
         form = tuple(type(bound[name]) for name in params)
-        if self._read_functions.setdefault(definition, form) != form or definition is self.plan.function:
+        two_ways = self._read_functions.setdefault(definition, form) != form or definition in self.plan.computing
+        if two_ways or definition is self.plan.function:
             raise self.refuse(codes.NO_KERAS_LAYER, node, f"{definition.name.value} is called in two ways")
         self.plan.functions.add(definition)
         self.names, self.module, self._returned = dict(bound), function.module, None
