@@ -270,6 +270,62 @@ def test_a_name_that_the_program_gives_is_its_own() -> None:
     assert actions(file, "TFM281") == []
 
 
+NAMED_OR_NOT = """\
+def unit(tensor, size, name=None):
+    return Dense(size, name=name)(tensor)
+
+
+rows = Input((4,))
+model = Model(rows, unit(unit(rows, 3), 2, "dense_7"))"""
+
+
+def test_a_name_that_a_call_leaves_out_is_keras_s_own() -> None:
+    file = migrate(PROGRAM.format(code=NAMED_OR_NOT, text='print(model.get_layer("dense_1"))'))
+    assert actions(file, "TFM281") == ["warn"]
+    file = migrate(PROGRAM.format(code=NAMED_OR_NOT, text='print(model.get_layer("dense_7"))'))
+    assert actions(file, "TFM281") == []
+
+
+IN_VARIABLE = """\
+name = "dense_1"
+model = Sequential([Dense(8, input_shape=(4,), name=name), Dense(1)])"""
+OTHER_VARIABLE = """\
+def head(name):
+    return Dense(1, name=name)
+
+
+model = Sequential([Dense(8, input_shape=(4,)), head("top")])"""
+
+
+def test_a_variable_that_a_layer_is_named_by_is_told_from_another_one() -> None:
+    file = migrate(PROGRAM.format(code=IN_VARIABLE, text='print(model.get_layer("dense_1"))'))
+    assert actions(file, "TFM281") == []
+    file = migrate(PROGRAM.format(code=OTHER_VARIABLE, text='name = "dense_1"\nprint(model.get_layer(name))'))
+    assert 'Dense(8, input_shape=(4,), name="dense_1")' in file.after
+
+
+INNER = """\
+def unit(tensor, size, title):
+    return named(tensor, size, title)
+
+
+def named(tensor, size, label):
+    return Dense(size, name=label)(tensor)
+
+
+rows = Input((4,))
+model = Model(rows, unit(Dense(3)(rows), 2, "dense_1"))"""
+SHOW = "def show(layer_name):\n    print(model.get_layer({}))\n\n\nshow('dense_1')"
+
+
+def test_a_name_that_is_passed_on_is_given_and_one_that_is_looked_up_is_not() -> None:
+    file = migrate(PROGRAM.format(code=INNER, text='print(model.get_layer("dense_1"))'))
+    assert actions(file, "TFM281") == []
+    for looked_up in ("layer_name", "name=layer_name"):
+        file = migrate(PROGRAM.format(code=THREE, text=SHOW.format(looked_up)))
+        assert names_in(file) == ["dense_1", "dense_3"]
+
+
 def test_layers_of_another_module_are_counted_with_it() -> None:
     parts = "from keras.layers import Dense\n\n\ndef head(x):\n    return Dense(1)(Dense(4)(x))\n"
     code = "from parts import head\n\nrows = Input((4,))\nmodel = Model(rows, head(Dense(8)(rows)))"

@@ -147,7 +147,7 @@ def _advice(mention: Mention) -> str:
         names = f"the name {f'{mention.prefix}_{mention.number}'!r}"
     if mention.prefix == "input":
         return f"Keras 3 gives no input {names}, but 'input_layer', and so on: name the Input, and use that name here"
-    return (
-        f"standalone Keras gave {names} to layers without one, today's Keras counts from {mention.prefix!r}: "
-        f"{mention.why_not}name the layer that is meant, and use that name here"
-    )
+    counts = f"standalone Keras gave {names} to layers without one, today's Keras counts from {mention.prefix!r}"
+    if mention.is_of_layer:
+        return f"{counts}: name the layer that is meant, and use that name here"
+    return f"{counts}, and tensors have other names than those made of it: find the tensor through its layer"

@@ -14,8 +14,9 @@ from tfmigrate.plan.names.context import Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, dotted
+from tfmigrate.understand.reaching import default_of, parameters_of
 from tfmigrate.understand.values import ClassValue, FunctionValue, Literal, Method, Opaque, Symbol, Value, ordered
-from tfmigrate.walk import children, walk
+from tfmigrate.walk import calls_in, children, walk
 
 _LAYERS = "keras.layers."
 _FUNCTIONS = {
@@ -68,10 +69,22 @@ def is_unnamed(call: cst.Call, facts: Facts) -> bool | None:
     name = keywords(call).get("name")
     if name is None or is_none(name.value):
         return True
-    known = facts.options(name.value)
-    if isinstance(name.value, _TEXTS) or (known and all(_is_text(value) for value in known)):
+    if isinstance(name.value, _TEXTS):
         return None if text_of(name.value) == "" else False
-    return None
+    known = facts.options(name.value)
+    surely = bool(known) and all(_is_text(value) for value in known)
+    return False if surely and not _is_left_out_by_some(name.value, call, facts) else None
+
+
+def _is_left_out_by_some(name: cst.BaseExpression, call: cst.Call, facts: Facts) -> bool:
+    """Whether a name is a parameter that callers may leave out: what is known of it need not be of every call."""
+    if not isinstance(name, cst.Name):
+        return False
+    for function in facts.module.all_of(cst.FunctionDef):
+        default = default_of(name.value, function) if name.value in parameters_of(function) else None
+        if default is not None and text_of(default) is None and call in calls_in(function):
+            return True
+    return False
 
 
 def _is_text(value: Value) -> bool:

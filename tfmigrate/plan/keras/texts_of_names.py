@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,14 +13,15 @@ from tfmigrate.plan.change.calls import keywords, text_of
 from tfmigrate.plan.names.context import Migration
 from tfmigrate.understand.lifecycle import TRAINING, Facts
 from tfmigrate.understand.program import is_docstring
-from tfmigrate.understand.reaching import explicit, parameters_of
+from tfmigrate.understand.reaching import explicit, parameters_of, reaching, value_of
 from tfmigrate.understand.values import FunctionValue, Method, Value
-from tfmigrate.walk import walk
+from tfmigrate.walk import calls_in, nodes_in, walk
 
 _NAME = re.compile(r"(?:val_)?(?P<prefix>[a-z][a-z0-9_]*?)_(?P<number>\d+)(?P<rest>(?:[_/:].*)?)")
 _METRIC = re.compile(r"_(loss|acc|[a-z][a-z0-9_]*)")
 _PUT_TOGETHER = re.compile(r"(?:val_)?(?P<prefix>[a-z][a-z0-9_]*?)_(?:%[dis].*|\{[^}]*\}.*)?")
 _IN_BRACES = re.compile(r"\{([a-z]\w*)(?:[!:][^}]*)?\}")
+_DEEPEST = 8
 _CHOOSERS = ("suggest_", "choice", "quniform", "uniform", "loguniform", "randint", "Int", "Float", "Choice")
 """What searches of settings call a value by a name of the script's own."""
 
@@ -36,10 +37,6 @@ class Mention:
     """None where any may follow."""
     is_of_layer: bool = True
     """Whether giving the layer this name is enough; not so of a tensor's name, which is made of it."""
-
-    @property
-    def why_not(self) -> str:
-        return "" if self.is_of_layer else "and names of tensors are made of it: "
 
 
 def mentions_in(facts: Facts, migration: Migration, prefixes: Set[str]) -> Iterator[Mention]:
@@ -76,12 +73,13 @@ def _mentions(node: cst.SimpleString, text: str, prefixes: Set[str]) -> Iterator
 
 def _given_names(migration: Migration) -> frozenset[str]:
     """The names that the program gives itself, of whatever."""
-    texts = set()
-    for facts in migration.facts.modules.values():
-        for call in facts.module.calls:
-            name = keywords(call).get("name")
-            if name is not None and not _looks_up(call):
-                texts.add(text_of(name.value))
+    modules = migration.facts.modules.values()
+    texts = (
+        text_of(node)
+        for facts in modules
+        for node in _OwnTexts(facts, migration).given
+        if isinstance(node, cst.SimpleString)
+    )
     return frozenset(text for text in texts if text is not None)
 
 
@@ -89,59 +87,89 @@ def _looks_up(call: cst.Call) -> bool:
     return isinstance(call.func, cst.Attribute) and call.func.attr.value.startswith("get_")
 
 
+def _names_given_in(calls: Iterable[cst.Call]) -> Iterator[str]:
+    """The variables in what calls give something as its name."""
+    for call in calls:
+        name = keywords(call).get("name")
+        if name is not None and not _looks_up(call):
+            yield from (part.value for part in walk(name.value) if isinstance(part, cst.Name))
+
+
+def _passed(call: cst.Call, function: FunctionValue) -> Iterator[tuple[str, cst.Arg]]:
+    words = parameters_of(function.node)
+    yield from explicit(call.args, words[1:] if function.owner is not None and words[:1] == ["self"] else words)
+
+
 class _OwnTexts:
     """The texts of a module that say something else than the name of a layer: one that is given, a key of its own."""
 
     def __init__(self, facts: Facts, migration: Migration) -> None:
         self._facts = facts
-        self._migration = migration
+        self._scopes = migration.scopes_of(facts.module)
+        self._known: dict[cst.CSTNode, Set[str]] = {}
+
+    @cached_property
+    def given(self) -> frozenset[cst.CSTNode]:
+        """What the program gives something as its name."""
+        found: set[cst.CSTNode] = set()
+        for call in self._facts.module.calls:
+            name = keywords(call).get("name")
+            if name is not None and not _looks_up(call):
+                found.update(walk(name.value))
+                for part in nodes_in(name.value, cst.Name):
+                    found.update(node for value in self._assigned_to(part) for node in walk(value))
+            for option in self._facts.options(call.func):
+                found.update(part for value in self._taken_as_names(call, option) for part in walk(value))
+        return frozenset(found)
+
+    def _assigned_to(self, variable: cst.Name) -> Iterator[cst.BaseExpression]:
+        """What a variable is bound to, wherever it is."""
+        scope = self._scopes.holding(variable)
+        bindings = reaching(variable.value, scope, self._scopes) if scope is not None else ()
+        yield from (value for binding in bindings if (value := value_of(binding)) is not None)
 
     @cached_property
     def nodes(self) -> frozenset[cst.CSTNode]:
         """Names that are given, settings that are named, comments."""
-        found: set[cst.CSTNode] = set()
-        named = self._named_by
+        found = set(self.given)
         for call in self._facts.module.calls:
             last = call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
             for arg in call.args:
                 word = arg.keyword.value if arg.keyword is not None else ""
-                if word in ("name", "dest", "scope", "prefix", "key", "label", "title") and not _looks_up(call):
+                if word in ("dest", "scope", "prefix", "key", "label", "title") and not _looks_up(call):
                     found.update(walk(arg.value))
             if last.startswith(_CHOOSERS) and call.args:
                 found.update(walk(call.args[0].value))
-            for option in self._facts.options(call.func):
-                found.update(part for value in self._taken_as_names(call, option) for part in walk(value))
-        for assign in self._facts.module.all_of(cst.Assign):
-            if any(isinstance(target.target, cst.Name) and target.target.value in named for target in assign.targets):
-                found.update(walk(assign.value))
         for line in self._facts.module.all_of(cst.SimpleStatementLine):
             if is_docstring(line) or (isinstance(line.body[0], cst.Expr) and text_of(line.body[0].value) is not None):
                 found.update(walk(line))
         return frozenset(found)
 
-    @cached_property
-    def _named_by(self) -> frozenset[str]:
-        """Variables that a name is given by."""
-        calls = (call for call in self._facts.module.calls if "name" in keywords(call))
-        return frozenset(
-            part.value for call in calls for part in walk(keywords(call)["name"].value) if isinstance(part, cst.Name)
-        )
-
     def _taken_as_names(self, call: cst.Call, callee: Value) -> Iterator[cst.BaseExpression]:
         """What a function of the program gives something as a name."""
         function = callee.function if isinstance(callee, Method) else callee
-        if not isinstance(function, FunctionValue):
-            return
-        words = parameters_of(function.node)
-        words = words[1:] if function.owner is not None and words[:1] == ["self"] else words
-        given = {
-            part.value
-            for inner in walk(function.node.body)
-            if isinstance(inner, cst.Call) and "name" in keywords(inner)
-            for part in walk(keywords(inner)["name"].value)
-            if isinstance(part, cst.Name)
-        }
-        yield from (arg.value for word, arg in explicit(call.args, words) if word in given or "name" in word)
+        if isinstance(function, FunctionValue):
+            given = self._naming(function, frozenset())
+            yield from (arg.value for word, arg in _passed(call, function) if word in given)
+
+    def _naming(self, function: FunctionValue, outer: Set[cst.CSTNode]) -> Set[str]:
+        """The parameters of a function that it gives something as a name, or passes on to one that does."""
+        if function.node in outer or len(outer) > _DEEPEST:
+            return frozenset()
+        if function.node not in self._known:
+            calls = calls_in(function.node.body)
+            given = set(_names_given_in(calls))
+            for call in calls:
+                for option in self._facts.options(call.func):
+                    inner = option.function if isinstance(option, Method) else option
+                    if isinstance(inner, FunctionValue):
+                        words = self._naming(inner, outer | {function.node})
+                        passed = (arg.value for word, arg in _passed(call, inner) if word in words)
+                        given.update(
+                            part.value for value in passed for part in walk(value) if isinstance(part, cst.Name)
+                        )
+            self._known[function.node] = given
+        return self._known[function.node]
 
     def is_key(self, node: cst.SimpleString) -> bool:
         """Whether a text is a key of a dict of the program's own, which it writes and looks up itself."""
