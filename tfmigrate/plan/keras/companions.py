@@ -49,10 +49,10 @@ def plan_companions(
     vanishing = draft.vanishing()
     gone = vanishing - {edit.node for edit in draft.edits if isinstance(edit, Replace)}
     unread = frozenset(unread_imports(draft, exported))
-    going = frozenset(_removed_whole(draft.edits)).union(only_for_tensorflow_1(draft.facts))
+    old, going = frozenset(only_for_tensorflow_1(draft.facts)), frozenset(_removed_whole(draft.edits))
     for change in _changes(Context(draft, tables, migration, unread)):
-        if change.node in going:
-            continue
+        if change.node in old or (change.action == "warn" and change.node in going):
+            continue  # A rewrite there is one of what the migration carries elsewhere.
         if change.action == "warn" and any(name in gone for name in walk(change.node)):
             continue  # What it is about went with an Estimator.
         if change.action == "warn" and _is_dropped(draft, change.node, vanishing):
