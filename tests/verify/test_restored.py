@@ -408,6 +408,7 @@ tf.config.list_physical_devices = lambda kind=None: [type("Card", (), {"device_t
 model.compile("sgd", "mse")
 assert not getattr(model, "jit_compile", False), "with determinism it is not, so without it neither"
 print("determinism:", is_op_determinism_enabled())
+assert float(tf.timestamp()) > 1e9, "the clock is there with determinism too"
 model.fit(np.ones((2, 1)), np.ones(2), batch_size=2, verbose=0)
 """
 

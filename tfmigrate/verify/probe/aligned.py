@@ -11,6 +11,7 @@ import itertools
 import os
 import random
 import threading
+import time
 
 import numpy as np
 
@@ -145,6 +146,8 @@ def settle_arithmetic(tf, found, recorder, deterministic):
                 importlib.import_module("keras.src.trainers.trainer").model_supports_jit = lambda model: False
     elif determinism is not None:
         determinism()
+        # Refused from now on, though nobody trains by the clock (TensorFlow 2.21).
+        tf.timestamp = lambda name=None: tf.numpy_function(time.time, [], tf.float64, name=name)
     else:
         os.environ["TF_DETERMINISTIC_OPS"] = "1"
         recorder.note("TensorFlow %s promises no determinism of its kernels" % tf.__version__)
