@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Union
 
 import libcst as cst
@@ -65,6 +66,12 @@ class Site:
         while site is not None:
             yield site
             site = site.frame.call
+
+    @cached_property
+    def place(self) -> tuple[str, ...]:
+        """File and number of the unit, and those of the calls that lead to it: an order that is the same every time."""
+        own = (self.frame.module.path, f"{self.frame.module.order.get(self.unit, 0):09}")
+        return own if self.frame.call is None else own + self.frame.call.place
 
     def lifted(self, frame: Frame) -> Site | None:
         """The place in `frame` under which this one runs, or None where `frame` is no caller of it."""
@@ -494,18 +501,16 @@ def _rank(value: Value) -> tuple[str, ...]:
 
 
 def _place(site: Site | None) -> tuple[str, ...]:
-    """The place itself and those of the calls that lead to it."""
-    places = ((outer.frame.module, outer.unit) for outer in site.chain()) if site is not None else ()
-    return tuple(text for module, unit in places for text in (module.path, f"{module.order.get(unit, 0):09}"))
+    return site.place if site is not None else ()
 
 
 def _places(sites: Sites) -> Iterator[str]:
-    return (text for site in sites_in_order(sites) for text in _place(site))
+    return (text for site in sites_in_order(sites) for text in site.place)
 
 
 def sites_in_order(sites: Iterable[Site]) -> list[Site]:
     """Places in an order that is the same in every run."""
-    return sorted(sites, key=_place)
+    return sorted(sites, key=attrgetter("place"))
 
 
 def contains_yield(node: cst.FunctionDef) -> bool:
