@@ -43,6 +43,12 @@ _NAMES = {
     "keras.regularizers": """
         L1 L1L2 L2 Regularizer l1 l1_l2 l2
     """,
+    "keras.initializers": """
+        Constant GlorotNormal GlorotUniform HeNormal HeUniform Identity Initializer LecunNormal LecunUniform Ones
+        Orthogonal RandomNormal RandomUniform TruncatedNormal VarianceScaling Zeros constant deserialize get
+        glorot_normal glorot_uniform he_normal he_uniform identity lecun_normal lecun_uniform normal one ones
+        orthogonal random_normal random_uniform serialize truncated_normal uniform zero zeros
+    """,
     "keras.utils": """
         CustomObjectScope GeneratorEnqueuer H5Dict HDF5Matrix OrderedEnqueuer Progbar Sequence SequenceEnqueuer
         custom_object_scope get_custom_objects get_file model_to_dot multi_gpu_model normalize plot_model
