@@ -154,6 +154,40 @@ def test_a_function_that_sets_it() -> None:
     assert told(functions, COMPILE, FIT, "unfreeze(base)") == []
 
 
+CLASS = """
+class Trainer:
+    def __init__(self):
+        self.base = Sequential([Dense(3, input_shape=(4,))])
+        self.base.trainable = False
+        self.model = multi_gpu_model(Sequential([self.base, Dense(1)]), gpus=2)
+        {first}
+
+    def train(self):
+        {then}
+        self.model.fit(x, y)
+
+
+Trainer().train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "expected"),
+    [
+        ("self.model.compile('sgd', 'mse')", "self.base.trainable = True", ["warn"]),
+        ("self.base.trainable = True", "self.model.compile('sgd', 'mse')", []),
+        (
+            "self.model.compile('sgd', 'mse')",
+            "self.base.trainable = True\n        self.model.compile('sgd', 'mse')",
+            [],
+        ),
+        ("self.model.compile('sgd', 'mse')\n        self.model.fit(x, y)", "self.base.trainable = True", []),
+    ],
+)
+def test_methods_of_an_object(first: str, then: str, expected: list[str]) -> None:
+    assert told(CLASS.format(first=first, then=then)) == expected
+
+
 def test_a_builder_that_is_called_again() -> None:
     builder = """
     def build():

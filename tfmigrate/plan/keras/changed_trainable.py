@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator
 
 import libcst as cst
 
@@ -14,7 +13,7 @@ from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.contents import all_opaque_sites, models_of, opaque_sites
 from tfmigrate.understand.lifecycle import TRAINING, Use
 from tfmigrate.understand.program import Module, Unit, dotted
-from tfmigrate.understand.values import Literal, ModelObject, Sites, Value
+from tfmigrate.understand.values import Literal, ModelObject, Site, Sites, Value
 from tfmigrate.walk import walk
 
 _MESSAGE = (
@@ -40,15 +39,6 @@ def check(context: Context) -> Iterator[CallChange]:
             yield CallChange(codes.CHANGED_TRAINABLE, node, _MESSAGE.format(line=line), action="warn")
 
 
-@dataclass(frozen=True)
-class _Here:
-    """A use of a model, by the unit of the looked-at function that it runs under."""
-
-    use: Use
-    unit: Unit
-    order: int
-
-
 class _Reader:
     def __init__(self, context: Context) -> None:
         self._module = context.facts.module
@@ -69,7 +59,7 @@ class _Reader:
         same = bool(compiled) and all(known == assigned for known in compiled)
         return assigned == Literal(True) or (assigned == Literal(False) and same)
 
-    def first_training(self, node: cst.CSTNode, part: Sites) -> _Here | None:
+    def first_training(self, node: cst.CSTNode, part: Sites) -> Site | None:
         """The training that begins with this change, of a model that was compiled without it."""
         compiles = [use for use in self._compiles(part) if not self._is_in_turns(use)]
         units = self._places(node) if compiles else ()
@@ -85,23 +75,43 @@ class _Reader:
         if len(calls) == 1:
             yield _unit_of(calls[0], self._module)
 
-    def _trained_after(self, unit: Unit, compiles: Iterable[Use]) -> _Here | None:
+    def _trained_after(self, unit: Unit, compiles: Collection[Use]) -> Site | None:
         """The training that begins with what is changed under this statement."""
-        for compiled in _latest(self._here(compiles, unit), self._module.order[unit]):
-            if self._module.exclusive(compiled.unit, unit):
-                continue
-            same = [use for use in self._uses if _is_same(use, compiled.use)]
-            trainings = [*self._here([use for use in same if use.method in TRAINING], unit)]
-            before = (use for use in trainings if compiled.order < use.order < self._module.order[unit])
-            if any(self._surely(use.unit, unit) for use in before):
-                continue  # Keras 3 asks no more, once it has made the function that trains.
-            for training in trainings:
-                later = self._here([use for use in same if use.method == "compile"], unit)
-                between = (use for use in later if self._module.order[unit] < use.order < training.order)
-                if training.order > self._module.order[unit] and not self._module.exclusive(unit, training.unit):
-                    if not any(self._surely(use.unit, unit, training.unit) for use in between):
-                        return training
+        function = self._module.function_round(unit)
+        for number, use in enumerate(self._uses):
+            if use.method in TRAINING and any(_is_same(use, compiled) for compiled in compiles):
+                here = next((site for site in use.site.chain() if self._is_of(site, function)), None)
+                if here is not None and self._is_between(unit, here, self._before(number), compiles):
+                    return here
         return None
+
+    def _is_of(self, site: Site, function: cst.FunctionDef | None) -> bool:
+        return site.frame.module is self._module and site.frame.function is function
+
+    def _before(self, number: int) -> list[Use]:
+        """What is done before a use with its model: compiled and trained."""
+        noted = TRAINING | {"compile"}
+        return [use for use in self._uses[:number] if use.method in noted and _is_same(use, self._uses[number])]
+
+    def _is_between(self, unit: Unit, trained: Site, before: Iterable[Use], compiles: Collection[Use]) -> bool:
+        """Whether a statement stands between the compile() for a training and the first one after that compile()."""
+        module, order = self._module, self._module.order
+        if order.get(trained.unit, -1) <= order[unit] or module.exclusive(unit, trained.unit):
+            return False
+        is_compiled = False
+        for use in before:
+            site = use.site.lifted(trained.frame)
+            if site is None or order.get(site.unit, -1) < order[unit]:
+                if site is not None and module.exclusive(site.unit, unit):
+                    continue
+                if use.method == "compile":
+                    is_compiled = use in compiles
+                elif site is None or self._surely(site.unit, unit):
+                    is_compiled = False  # Keras 3 asks no more, once it has made the function that trains.
+            elif use.method == "compile" and order[unit] < order[site.unit] < order[trained.unit]:
+                if self._surely(site.unit, unit, trained.unit):
+                    return False
+        return is_compiled
 
     def _compiles(self, part: Sites) -> list[Use]:
         return [use for use in self._uses if use.method == "compile" and part <= _sites(use.receiver)]
@@ -112,29 +122,11 @@ class _Reader:
         trained = (_sites(use.receiver) for use in self._uses if use.method in TRAINING)
         return any(other and (other < own or own < other) for other in trained)
 
-    def _here(self, uses: Iterable[Use], unit: Unit) -> Iterator[_Here]:
-        """Those that run under the function of a unit, in a function it calls or by itself."""
-        function = self._module.function_round(unit)
-        for use in uses:
-            for site in use.site.chain():
-                if site.frame.module is self._module and site.frame.function is function:
-                    yield _Here(use, site.unit, self._module.order.get(site.unit, -1))
-                    break
-
     def _surely(self, unit: Unit, *given: Unit) -> bool:
         """Whether a unit runs wherever these do: it is under no condition that is not theirs as well."""
         known = {arm for other in given for arm in self._module.arms(other)}
         conditions = {arm for arm in self._module.arms(unit) if isinstance(arm[0], cst.If | cst.Try)}
         return conditions <= known
-
-
-def _latest(compiles: Iterable[_Here], order: int) -> list[_Here]:
-    """The last compile() of each model above a place."""
-    latest: list[_Here] = []
-    for here in sorted(compiles, key=lambda here: -here.order):
-        if 0 <= here.order < order and not any(_is_same(here.use, other.use) for other in latest):
-            latest.append(here)
-    return latest
 
 
 def _is_same(use: Use, other: Use) -> bool:
