@@ -58,7 +58,7 @@ NOT_RUN = {
     "TFM258-1": "takes pictures, and the rows given here have four numbers",
     "TFM267-1": "takes pictures too",
     "TFM289-1": "the old side has no configuration to compare: test_estimator_arithmetic.py takes such steps",
-    "TFM291-1": "reported: Keras 3 trains the base, which stayed frozen",
+    "TFM293-1": "reported: Keras 3 trains the base, which stayed frozen",
     "TFM288-1": "reported: imports a package that is not there",
     "TFM271-1": "trains a model of a module that is not given",
     "TFM438-1": "reported: a number among the inputs of a layer, which no version that is run here takes",

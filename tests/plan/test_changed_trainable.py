@@ -29,7 +29,7 @@ def lines(*parts: str) -> str:
 
 
 def told(*parts: str, head: str = HEAD) -> list[str]:
-    return actions(check_migrated(head + lines(*parts)), "TFM291")
+    return actions(check_migrated(head + lines(*parts)), "TFM293")
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_change_between_compile_and_the_first_training_is_reported(change: str
 def test_the_line_stays_and_the_message_says_where_the_training_is() -> None:
     file = check_migrated(HEAD + lines(COMPILE, SET, FIT))
     assert "\nbase.trainable = True\n" in file.after
-    (finding,) = (finding for finding in file.findings if finding.code == "TFM291")
+    (finding,) = (finding for finding in file.findings if finding.code == "TFM293")
     assert (finding.line, "at line 12" in finding.message) == (11, True)
 
 
@@ -204,7 +204,7 @@ def test_a_builder_that_is_called_again() -> None:
 def test_a_function_of_its_own() -> None:
     body = HEAD.split("\n\n", 1)[1] + lines(COMPILE, SET, FIT)
     code = HEAD.split("\n\n", 1)[0] + "\n\n\ndef main():\n" + indent(body, "    ") + "\n\nmain()\n"
-    assert actions(check_migrated(code), "TFM291") == ["warn"]
+    assert actions(check_migrated(code), "TFM293") == ["warn"]
 
 
 def test_models_that_are_trained_in_turns_are_the_matter_of_another_rule() -> None:
@@ -222,4 +222,4 @@ def test_models_that_are_trained_in_turns_are_the_matter_of_another_rule() -> No
 
 def test_a_program_that_is_migrated_already_is_not_reported() -> None:
     after = check_migrated(HEAD + lines(COMPILE, SET, FIT)).after
-    assert actions(migrate(after), "TFM291") == []
+    assert actions(migrate(after), "TFM293") == []

@@ -1,4 +1,4 @@
-"""One initializer object for several layers, which draws the same values for each today (TFM290)."""
+"""One initializer object for several layers, which draws the same values for each today (TFM292)."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def squeezed(text: str) -> str:
 )
 def test_each_layer_gets_an_initializer_of_its_own(made: str) -> None:
     file = check_migrated(program(f"init = {made}\n{TWO}"))
-    assert actions(file, "TFM290") == ["rewrite", "rewrite"]
+    assert actions(file, "TFM292") == ["rewrite", "rewrite"]
     assert squeezed(TWO.replace("=init", f"={made}")) in squeezed(file.after)
     assert "init = " not in file.after
 
@@ -103,7 +103,7 @@ def test_each_layer_gets_an_initializer_of_its_own(made: str) -> None:
 )
 def test_the_call_is_written_where_the_name_stood(code: str, after: str) -> None:
     file = check_migrated(program(code))
-    assert set(actions(file, "TFM290")) == {"rewrite"}
+    assert set(actions(file, "TFM292")) == {"rewrite"}
     assert squeezed(after) in squeezed(file.after)
     assert "init = " not in file.after
 
@@ -125,7 +125,7 @@ def test_a_name_that_another_module_reads_stays() -> None:
     text = program(f"init = he_normal()\n{TWO}")
     file = migrate(text, more="from train import init\n\nprint(init)\n")
     assert "init = he_normal()\n" in file.after
-    assert actions(file, "TFM290") == ["rewrite", "rewrite"]
+    assert actions(file, "TFM292") == ["rewrite", "rewrite"]
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_a_name_that_another_module_reads_stays() -> None:
 )
 def test_what_reaches_the_layers_another_way_is_reported(code: str) -> None:
     file = check_migrated(program(code))
-    assert set(actions(file, "TFM290")) == {"warn"}
+    assert set(actions(file, "TFM292")) == {"warn"}
     assert all(squeezed(line) in squeezed(file.after) for line in code.splitlines())
 
 
@@ -200,7 +200,7 @@ def test_what_reaches_the_layers_another_way_is_reported(code: str) -> None:
 )
 def test_what_draws_as_it_did_stays(code: str) -> None:
     file = check_migrated(program(code))
-    assert actions(file, "TFM290") == []
+    assert actions(file, "TFM292") == []
 
 
 def test_a_migrated_program_is_left_alone() -> None:
