@@ -140,7 +140,7 @@ for code in sys.argv[1:]:
 
 
 def test_every_operation_is_tried() -> None:
-    missing = {"keras.backend.print_tensor", "tensorflow.contrib.eager.py_func"}  # in no TensorFlow of today
+    missing = {"keras.backend.print_tensor", "tensorflow.contrib.eager.py_func"}  # no longer in TensorFlow
     assert _BEYOND - OPERATIONS.keys() == missing
     assert OPERATIONS.keys() <= _BEYOND
 

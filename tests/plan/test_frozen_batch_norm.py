@@ -197,7 +197,7 @@ FREEZING = SCRIPT.replace("    parallel.compile", "    parallel.layers[0].traina
         ({"maker": MAKER, "other": FREEZING.format(more="")}, []),
         ({"maker": MAKER, "other": FREEZING.format(more="import train")}, ["rewrite"]),
         ({"maker": MAKER + "build().trainable = False\n"}, ["rewrite"]),
-        # What nothing imports and is no script, or what is loaded by a name that is computed.
+        # Neither imported nor a script, or loaded by a computed name.
         ({"maker": MAKER, "other": "import maker\n\n\ndef freeze(layer):\n    layer.trainable = False\n"}, ["rewrite"]),
         (
             {

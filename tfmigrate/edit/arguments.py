@@ -45,8 +45,8 @@ def in_column(source: cst.Arg, keyword: str) -> cst.AssignEqual | cst.MaybeSenti
 
 
 def spaced(call: cst.Call, edit: Arguments) -> cst.Call:
-    """A call whose arguments are those of an edit, where some are dropped: nothing is left of what stands behind these
-    on their lines, and above them. What ends the line of one that stays is there still, and so is what is above it."""
+    """A call whose arguments are those of an edit, where some are dropped: their comments, behind them and above them,
+    are dropped too. Those of the arguments that stay are kept."""
     places = {arg: number for number, arg in enumerate(edit.call.args)}
     stood = [places.get(argument.source, -1) if argument.source is not None else -1 for argument in edit.arguments]
     spaces, args, before = space_round(edit.call), list(call.args), call.whitespace_before_args

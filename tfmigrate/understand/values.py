@@ -468,6 +468,11 @@ def options(value: Value) -> frozenset[Value]:
     return value.options if isinstance(value, Choice) else frozenset((value,))
 
 
+def function_of(callee: Value) -> FunctionValue | None:
+    """The function of the program that a callee is, or the method of one of its classes."""
+    return callee if isinstance(callee, FunctionValue) else callee.function if isinstance(callee, Method) else None
+
+
 def in_order(value: Value) -> list[Value]:
     """The alternatives in an order that is the same in every run, which that of a set is not."""
     return ordered(options(value))

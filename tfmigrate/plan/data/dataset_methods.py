@@ -25,7 +25,7 @@ _PREDICT = ("x", "batch_size", "verbose", "steps")
 
 
 def check(context: Context) -> Iterator[CallChange]:
-    """`fit(dataset.make_one_shot_iterator(), steps_per_epoch=n)` is given the dataset; any other use is told."""
+    """`fit(dataset.make_one_shot_iterator(), steps_per_epoch=n)` is given the dataset; any other use is reported."""
     facts, scopes = context.facts, context.scopes
     makers = [call for call in facts.module.calls if _makes_iterator(call, facts)]
     given = {_made_at(node, scopes): (node, word) for node, word in _data(facts)} if makers else {}

@@ -25,6 +25,7 @@ from tfmigrate.understand.values import (
     Opaque,
     Parameter,
     Value,
+    function_of,
     options,
 )
 from tfmigrate.walk import calls_in, walk
@@ -79,7 +80,7 @@ class Restarts:
                 if _may_keep_a_place(value):
                     return f"it is given `{facts.module.code(arg.value)}`, which may remember its position"
         for callee in options(facts.values.get(maker.func, Literal(None))):
-            function = _function(callee)
+            function = function_of(callee)
             problem = self.objection(function) if function is not None else "its definition is unknown"
             if problem is not None:
                 return problem
@@ -128,7 +129,8 @@ class _Body:
 
     def _kept_in_object(self) -> Iterator[str]:
         """What a method reads of its object, methods that are read too left out."""
-        called = {call.func for call in calls_in(self.node.body) if any(map(_function, self.facts.options(call.func)))}
+        callees = {call.func: self.facts.options(call.func) for call in calls_in(self.node.body)}
+        called = {func for func, values in callees.items() if any(map(function_of, values))}
         for part in walk(self.node.body):
             if isinstance(part, cst.Attribute) and dotted(part.value) == self.receiver and part not in called:
                 yield f"it reads `{self._code(part)}`, which may be changed before it is started again"
@@ -160,7 +162,7 @@ class _Body:
 
     def _called(self, call: cst.Call) -> Iterator[str]:
         name = self.facts.symbols.get(call.func, "")
-        functions = [function for o in self.facts.options(call.func) if (function := _function(o)) is not None]
+        functions = [function for o in self.facts.options(call.func) if (function := function_of(o)) is not None]
         last = name.rpartition(".")[2] or (call.func.value if isinstance(call.func, cst.Name) else "")
         if last in _VARYING and "maxlen" not in keywords(call):
             yield "its batches may differ in size"
@@ -195,11 +197,6 @@ class _Body:
     def _code(self, node: cst.BaseExpression) -> str:
         root = root_name(node)
         return self.facts.module.code(node) if root is not None else "something"
-
-
-def _function(callee: Value) -> FunctionValue | None:
-    """The function of the program that a callee is, or the method of one of its classes."""
-    return callee if isinstance(callee, FunctionValue) else callee.function if isinstance(callee, Method) else None
 
 
 def _may_keep_a_place(value: Value) -> bool:

@@ -19,7 +19,7 @@ from tfmigrate.understand.program import Module
 
 
 def check(context: Context) -> Iterator[CallChange]:
-    """A layer whose automatic name the program mentions gets it for good; where it cannot be counted, that is told."""
+    """A layer whose automatic name the program mentions is given it; where it cannot be counted, that is reported."""
     if (context.settings.written_for("keras") or ()) >= (3,):
         return
     yield from _clashes(context)

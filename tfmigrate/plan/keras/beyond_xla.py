@@ -10,17 +10,17 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, has_stars, keywords
 from tfmigrate.plan.keras.compiled_functions import compiled
+from tfmigrate.plan.keras.ranks_of_metrics import PYTHON_CALLS
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.contents import models_of
 from tfmigrate.understand.lifecycle import Facts, Use, Wrap
 from tfmigrate.understand.program import Module
-from tfmigrate.understand.values import FunctionValue, Method, ModelObject, Parallel, Partial, Value, options, ordered
+from tfmigrate.understand.values import ModelObject, Parallel, Partial, Value, function_of, options, ordered
 from tfmigrate.walk import calls_in
 
 _TAKES = "jit_compile"
-_BEYOND = frozenset(
+_BEYOND = PYTHON_CALLS | frozenset(
     {
-        "tensorflow.py_func", "tensorflow.py_function", "tensorflow.numpy_function", "tensorflow.contrib.eager.py_func",
         "tensorflow.Print", "tensorflow.print", "keras.backend.print_tensor",
         "keras.backend.ctc_batch_cost", "keras.backend.ctc_decode", "tensorflow.nn.ctc_loss",
         "tensorflow.nn.ctc_beam_search_decoder", "tensorflow.nn.ctc_greedy_decoder", "tensorflow.edit_distance",
@@ -108,7 +108,6 @@ def _entries(facts: Facts) -> Iterator[tuple[Module, cst.CSTNode]]:
 
 def _functions(values: Iterable[Value]) -> Iterator[tuple[Module, cst.CSTNode]]:
     for value in ordered(frozenset(values)):
-        callee = value.callee if isinstance(value, Partial) else value
-        function = callee.function if isinstance(callee, Method) else callee
-        if isinstance(function, FunctionValue):
+        function = function_of(value.callee if isinstance(value, Partial) else value)
+        if function is not None:
             yield function.module, function.node.body

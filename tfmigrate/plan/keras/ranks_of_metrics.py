@@ -17,12 +17,10 @@ from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import FunctionValue, ordered
 from tfmigrate.walk import calls_in, nodes_in
 
-_OF_PYTHON = frozenset(
-    {
-        "tensorflow.py_func", "tensorflow.py_function", "tensorflow.numpy_function", "tensorflow.contrib.eager.py_func",
-        "tensorflow.compat.v1.py_func",
-    }
-)  # fmt: skip
+PYTHON_CALLS = frozenset(
+    {"tensorflow.py_func", "tensorflow.py_function", "tensorflow.numpy_function", "tensorflow.contrib.eager.py_func"}
+)
+"""What runs a Python function in a graph."""
 _GIVING_AXES = frozenset({"set_shape", "ensure_shape"})
 _MESSAGE = (
     "Keras 3 asks how many axes a metric has, which is not known of what Python computes: the result becomes a vector, "
@@ -55,7 +53,7 @@ def _returned(function: FunctionValue, facts: Facts, scopes: Scopes) -> Iterator
     if any(_last_name(call.func) in _GIVING_AXES for call in calls_in(node)):
         return
     for value in dict.fromkeys(settled(value, scopes) for value in values):
-        if isinstance(value, cst.Call) and facts.canonical(value.func) in _OF_PYTHON:
+        if isinstance(value, cst.Call) and facts.canonical(value.func).replace(".compat.v1.", ".") in PYTHON_CALLS:
             yield value
 
 

@@ -352,7 +352,7 @@ def _new_ending(text: str, renamed: Mapping[str, str]) -> str | None:
 
 
 def _of_last_word(text: str, renamed: Mapping[str, str]) -> str | None:
-    """The ending of a file of the same name in another folder, or in one that is told elsewhere."""
+    """The ending of a file of the same name in another folder, or in a folder that the path takes from elsewhere."""
     word = _last_word(text)
     if not word.endswith(OLD_ENDINGS) or len(longest_part(word.rpartition(".")[0])) < _TELLING:
         return None

@@ -3,7 +3,7 @@ weights on another device."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 
 import libcst as cst
 
@@ -11,11 +11,11 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import text_of
 from tfmigrate.plan.edits import Unwrap
-from tfmigrate.plan.names.context import Context
+from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.plan.strategy.guards import device_of
 from tfmigrate.understand.lifecycle import INFERENCE, TRAINING, Facts, Use
 from tfmigrate.understand.program import units_of
-from tfmigrate.understand.values import Literal, Site
+from tfmigrate.understand.values import Literal, ModelObject, Site
 
 RUNNING = TRAINING | INFERENCE
 
@@ -28,9 +28,7 @@ def check(context: Context) -> Iterator[CallChange]:
         if device is None or block in unwrapped:
             continue
         inside = frozenset(facts.module.inside(block))
-        built = {
-            model: {unit for site in model.sites for unit in _units(site)} for model in context.migration.facts.models
-        }
+        built = context.migration.once(_built)
         held = {model for model, units in built.items() if not inside.isdisjoint(units)}
         uses = [use for use in context.migration.facts.uses if not held.isdisjoint(use.models)]
         run = [use for use in uses if use.method in RUNNING and inside.isdisjoint(_units(use.site))]
@@ -63,6 +61,11 @@ def _device(block: cst.With, facts: Facts) -> str | None:
     named = {option.value if isinstance(option, Literal) else None for option in facts.options(device)}
     name = text_of(device) or (named.pop() if len(named) == 1 else None)
     return name if isinstance(name, str) and name and not name.lower().endswith("gpu:0") else None
+
+
+def _built(migration: Migration) -> Mapping[ModelObject, Set[cst.CSTNode]]:
+    """The models of the program, each with the statements that make it."""
+    return {model: {unit for site in model.sites for unit in _units(site)} for model in migration.facts.models}
 
 
 def _units(site: Site) -> Iterator[cst.CSTNode]:

@@ -23,8 +23,8 @@ def imported_by(migration: Migration) -> Mapping[Module, Set[Module]]:
 def loaded_with(migration: Migration) -> Mapping[Module, Set[Module]]:
     """For each module those that some run may load beside it, itself among them.
 
-    Only scripts that import each other nowhere are known to run apart. What nothing imports, and is no script, may be
-    loaded by any of them.
+    Only scripts that never import each other are known to run separately. A module that is neither imported nor run as
+    a script may be loaded by any of them.
     """
     modules, imported = migration.facts.modules, migration.once(imported_by)
     if any(map(_loads_by_name, modules.values())):

@@ -156,8 +156,7 @@ def _until(runtime: Runtime) -> date:
 
 
 def lacking_in(runtime: Runtime, modules: Sequence[str]) -> list[str]:
-    """Those of some modules that an interpreter does not find. None of them where it does not answer: its run will say
-    why."""
+    """The modules that an interpreter does not find; empty if it does not answer, for its run will say why."""
     if not modules:
         return []
     try:
