@@ -71,10 +71,18 @@ SAVES = "model.save('runs/net.h5')"
         (FROZEN, SAVES, "model = load_model('../runs/net.h5')", ["TFM445"]),
         (GATED, SAVES, "model = load_model('net.h5')", ["TFM303"]),
         # What the program loads again, too.
-        (GATED, SAVES + "\nfrom keras.models import load_model\nload_model('runs/net.h5')",
-         "model = load_model('net.h5')", ["TFM303"]),
-        (FROZEN, SAVES + "\nfrom keras.models import load_model\nload_model('runs/net.h5')",
-         "model = load_model('net.h5')", ["TFM445"]),
+        (
+            GATED,
+            SAVES + "\nfrom keras.models import load_model\nload_model('runs/net.h5')",
+            "model = load_model('net.h5')",
+            ["TFM303"],
+        ),
+        (
+            FROZEN,
+            SAVES + "\nfrom keras.models import load_model\nload_model('runs/net.h5')",
+            "model = load_model('net.h5')",
+            ["TFM445"],
+        ),
         (GATED, "open('net.json', 'w').write(model.to_json())", "model_from_json(open('net.json').read())", ["TFM303"]),
         (GATED, SAVES, "model = load_model('net.h5')  # tfmigrate: skip", []),
         (GATED, SAVES, "model = load_model('other.h5')", []),

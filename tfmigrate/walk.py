@@ -94,3 +94,12 @@ def nodes_in(node: cst.CSTNode, kind: type[_Node], layout: bool = False) -> list
 def calls_in(node: cst.CSTNode) -> list[cst.Call]:
     """Every call in a tree, outer ones first."""
     return nodes_in(node, cst.Call)
+
+
+def values_returned(node: cst.CSTNode) -> Iterator[cst.BaseExpression | None]:
+    """What the code of a function returns itself, None for a bare `return`; functions and classes in it left out."""
+    for part in children(node):
+        if isinstance(part, cst.Return):
+            yield part.value
+        elif not isinstance(part, cst.FunctionDef | cst.Lambda | cst.ClassDef):
+            yield from values_returned(part)

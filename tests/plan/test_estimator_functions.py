@@ -7,7 +7,7 @@ import pytest
 from tests.kit import migrate
 from tests.plan.test_estimator import PROGRAM, migrated, refusal
 
-METRIC = 'tf1.metrics.mean_squared_error(labels, outputs)'
+METRIC = "tf1.metrics.mean_squared_error(labels, outputs)"
 ERROR = 'metrics=[tf.keras.metrics.MeanSquaredError(name="error")],\n'
 
 

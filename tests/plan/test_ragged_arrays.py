@@ -127,3 +127,48 @@ def test_numpy_wants_to_be_told(parts: list[object]) -> None:
     with pytest.raises(ValueError, match="inhomogeneous"):
         np.array(parts)
     assert np.array(parts, dtype=object).dtype == object
+
+
+ALONG = """\
+class Boxes:
+    def __init__(self, count):
+        self.count = count
+
+    def encode(self, box):
+        encoded = np.zeros((self.count, 5))
+        ignored = np.zeros((self.count, 1))
+        return {returned}
+
+    def assign(self, boxes):
+        pairs = np.apply_along_axis({function}, 1, boxes[:, :4])
+        return np.array([pairs[i, 0] for i in range(len(pairs))])
+
+
+encoded = Boxes(7).assign(np.ones((3, 4)))
+"""
+
+
+def test_arrays_of_unknown_length_along_an_axis_are_joined_as_before() -> None:
+    code = ALONG.format(returned="encoded.ravel(), ignored.ravel()", function="self.encode")
+    after = check_migrated(HEAD.format(code=code)).after
+    assert "np.apply_along_axis(lambda row: array_of(self.encode(row)), 1, boxes[:, :4])" in after
+    scope: dict[str, object] = {"np": np}
+    exec(after[after.index("def array_of") : after.index("with strategy.scope():\n    model.compile")], scope)
+    assert np.shape(scope["encoded"]) == (3, 35)
+
+
+@pytest.mark.parametrize(
+    ("returned", "function"),
+    [
+        ("encoded.ravel()", "self.encode"),
+        ("encoded.max(), encoded.min()", "self.encode"),
+        ("box[0], box[1]", "self.encode"),
+        ("np.zeros(3), np.ones(3)", "self.encode"),
+        ("encoded.ravel(), ignored.ravel()", "np.sort"),
+        ("encoded.ravel(), ignored.ravel()", "len"),
+    ],
+)
+def test_what_is_one_array_for_each_row_is_left_alone(returned: str, function: str) -> None:
+    file = check_migrated(HEAD.format(code=ALONG.format(returned=returned, function=function)))
+    assert f"np.apply_along_axis({function}, 1, boxes[:, :4])" in file.after
+    assert actions(file, "TFM294") == []

@@ -106,7 +106,7 @@ def test_an_arm_that_returns_has_a_strategy_of_one_device() -> None:
 
 
 def test_the_other_arm_is_not_reported_in_another_call_of_the_same_method() -> None:
-    net = '''\
+    net = """\
 from keras.layers import Dense, Input
 from keras.models import Model
 from keras.utils import multi_gpu_model
@@ -142,7 +142,7 @@ class Net:
         self.model, inputs = self.build()
         self.compile(inputs)
         self.model.load_weights(path)
-'''
+"""
     use = "from net import Net\n\nnet = Net()\nif __debug__:\n    net.load('a.h5')\nnet.train(batches)\n"
     files = migrate_sources({"net.py": net, "one.py": use, "other.py": use.replace("()", "(1)")}, Settings())
     lines = [(file.path, found.line) for file in files for found in file.findings if found.code == "TFM429"]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 
 import libcst as cst
 
 from tfmigrate.understand.lifecycle import Together
-from tfmigrate.understand.program import dotted, only_statement, suites_of, units_of
-from tfmigrate.walk import calls_in, nodes_in, walk
+from tfmigrate.understand.program import dotted, only_statement, units_of
+from tfmigrate.walk import calls_in, nodes_in, values_returned, walk
 
 
 def is_copy(function: cst.FunctionDef | cst.Lambda) -> bool:
@@ -60,7 +60,7 @@ def returned_by(function: cst.FunctionDef | cst.Lambda) -> Together | str | None
     for node in nodes_in(function.body, cst.Assign):
         for target in node.targets:
             assigned.setdefault(dotted(target.target), []).append(node.value)
-    returned = [_resolved(value, assigned) for value in _returned(function.body)]
+    returned = [_resolved(value, assigned) for value in values_returned(function.body) if value is not None]
     if not any(_holds_several(value) for value in returned):
         return None
     parts = [_elements(value, function, assigned) for value in returned]
@@ -71,15 +71,6 @@ def returned_by(function: cst.FunctionDef | cst.Lambda) -> Together | str | None
         return f"{gives}: let it return the parallel model"
     parallel = tuple(map(any, zip(*(part.parallel for part in known), strict=True)))
     return Together(known[0].kind, parallel)
-
-
-def _returned(block: cst.BaseSuite) -> Iterator[cst.BaseExpression]:
-    """The values a function returns; those that functions in it do are theirs."""
-    for unit in units_of(block):
-        if isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite):
-            yield from (small.value for small in unit.body if isinstance(small, cst.Return) and small.value is not None)
-        for suite in suites_of(unit) if not isinstance(unit, cst.FunctionDef | cst.ClassDef) else ():
-            yield from _returned(suite)
 
 
 def _resolved(value: cst.BaseExpression, assigned: Mapping[str, Sequence[cst.BaseExpression]]) -> cst.BaseExpression:

@@ -10,6 +10,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, has_stars
+from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.data.shapes_of_arrays import Parts
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
@@ -17,11 +18,17 @@ from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import root_name
 from tfmigrate.understand.reaching import assigned, explicit
 from tfmigrate.understand.scopes import Occurrence, Scopes
+from tfmigrate.understand.values import FunctionValue, function_of
+from tfmigrate.walk import values_returned
 
 _MESSAGE = "its parts differ in shape: NumPy made an array of objects, and raises ValueError since 1.24"
 _PADDED = (
     "these sequences differ in length before they are padded: NumPy made an array of objects, and raises ValueError "
     "since 1.24"
+)
+_RETURNED = (
+    "what this function returns for each row may differ in shape: NumPy made an array of objects of it, and raises "
+    "ValueError since 1.24"
 )
 _ARRAYS = frozenset({"numpy.array", "numpy.asarray", "numpy.asanyarray"})
 
@@ -66,6 +73,34 @@ def check(context: Context) -> Iterator[CallChange]:
                 if word in taker.taken and parts.differ(argument.value):
                     code = (f"{numpy.value}.array(", argument.value, ", dtype=object)")
                     yield CallChange(codes.RAGGED_ARRAYS, argument.value, _MESSAGE, Replace(argument.value, code))
+    yield from _along_an_axis(context)
+
+
+def _along_an_axis(context: Context) -> Iterator[CallChange]:
+    """`np.apply_along_axis(f, 1, rows)`, where f returns several arrays: `lambda row: array_of(f(row))`."""
+    helper, changes = Helper.of(context.draft, "array_of"), []
+    for call in context.facts.module.calls:
+        if context.facts.symbols.get(call.func) != "numpy.apply_along_axis" or has_stars(call):
+            continue
+        given = dict(explicit(call.args, ("func1d", "axis", "arr")))
+        if len(call.args) != 3 or given.keys() != {"func1d", "axis", "arr"}:
+            continue
+        function = given["func1d"].value
+        functions = [function_of(option) for option in context.facts.options(function)]
+        if functions and all(one is not None and _returns_unlike_arrays(one, context) for one in functions):
+            code = ("lambda row: ", f"{helper}(", function, "(row))")
+            changes.append(CallChange(codes.RAGGED_ARRAYS, function, _RETURNED, Replace(function, code)))
+    yield from helper.brought_by([change.node for change in changes], changes)
+
+
+def _returns_unlike_arrays(function: FunctionValue, context: Context) -> bool:
+    """Whether it always returns a tuple of arrays, whose lengths are not known to be the same."""
+    module = function.closure.module
+    if not isinstance(function.node, cst.FunctionDef) or module not in context.migration.drafts:
+        return False
+    parts = Parts(context.modules[module], context.migration.scopes_of(module))
+    returned = list(values_returned(function.node.body))
+    return bool(returned) and all(isinstance(v, cst.Tuple | cst.List) and parts.may_differ(v) for v in returned)
 
 
 def _padded(facts: Facts, scopes: Scopes) -> Iterator[cst.BaseExpression]:

@@ -29,6 +29,7 @@ class Shape:
 _UNKNOWN = Shape()
 _NUMBER = Shape((), whole=True)
 _PICTURE = Shape((None, None))
+_ROW = Shape((None,), whole=True)
 _FILLED = frozenset(f"numpy.{name}" for name in ("zeros", "ones", "empty", "full"))
 _PICTURES = frozenset(
     {
@@ -38,6 +39,7 @@ _PICTURES = frozenset(
     }
 )  # fmt: skip
 _COPIES = frozenset({"numpy.array", "numpy.asarray"})
+_FLAT = frozenset({"ravel", "flatten"})
 _HARMLESS = frozenset({"append", "count", "index", "copy", "sort", "reverse", "insert", "extend"})
 """Methods of a list that take nothing away and change no element."""
 
@@ -52,6 +54,11 @@ class Parts:
     def differ(self, node: cst.BaseExpression) -> bool:
         """Whether an expression holds parts whose shapes surely differ from each other."""
         return self._shape(node, frozenset()) is None
+
+    def may_differ(self, node: cst.BaseExpression) -> bool:
+        """Whether an expression holds arrays whose lengths are not known."""
+        shape = self._shape(node, frozenset())
+        return shape is None or (len(shape.sizes) > 1 and shape.sizes[1] is None)
 
     def _shape(self, node: cst.BaseExpression, within: frozenset[cst.CSTNode]) -> Shape | None:
         """The shape; None where parts of it differ. `within`: the names whose values are being read."""
@@ -92,6 +99,8 @@ class Parts:
             return self._shape(first, within) or _UNKNOWN
         if isinstance(call.func, cst.Name) and call.func.value in ("int", "float", "len", "str", "bool"):
             return _NUMBER
+        if isinstance(call.func, cst.Attribute) and call.func.attr.value in _FLAT and not call.args:
+            return _ROW
         if isinstance(call.func, cst.Attribute) and call.func.attr.value == "get_weights" and not call.args:
             # The kernel of a layer has more axes than its bias.
             return None if may_be_model(call.func.value, self._facts) else _UNKNOWN

@@ -50,9 +50,7 @@ class Passing:
                 raise _refused(module, function, f"the Estimator passes `{name}` to this input function by itself")
         self._needs(function, module, frozenset())
 
-    def call(
-        self, callee: Written, function: FunctionValue, args: Sequence[cst.Arg], role: str, site: Site
-    ) -> Written:
+    def call(self, callee: Written, function: FunctionValue, args: Sequence[cst.Arg], role: str, site: Site) -> Written:
         """The call of an input function at a site; `args` are bound already."""
         return Written.of(callee, "(", Written.joined(self.arguments(function, args, role, site), ", "), ")")
 

@@ -23,7 +23,7 @@ from tfmigrate.understand.lifecycle import TRAINING, Facts, Use
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.reaching import default_of, is_parameter, reaching
 from tfmigrate.understand.values import FunctionValue, ModelObject, ordered
-from tfmigrate.walk import calls_in, children, walk
+from tfmigrate.walk import calls_in, values_returned, walk
 from tfmigrate.written import Code
 
 
@@ -184,7 +184,7 @@ def loss_layers(facts: Facts, modules: Mapping[Module, Facts], single: Set[Model
 def _is_prediction(function: FunctionValue) -> bool:
     """`lambda y_true, y_pred: y_pred`: the loss is made in the model."""
     node, parameters = function.node, parameters_of(function)
-    returned = list(returned_by(node.body)) if isinstance(node, cst.FunctionDef) else [node.body]
+    returned = list(values_returned(node.body)) if isinstance(node, cst.FunctionDef) else [node.body]
     return len(parameters) == 2 and all(
         isinstance(result, cst.Name) and result.value == parameters[1] for result in returned
     )
@@ -214,7 +214,7 @@ def scalar_losses(facts: Facts, models: Set[ModelObject], modules: Mapping[Modul
 
 def _is_scalar_loss(function: FunctionValue, facts: Facts) -> bool:
     node = function.node
-    returned = list(returned_by(node.body)) if isinstance(node, cst.FunctionDef) else [node.body]
+    returned = list(values_returned(node.body)) if isinstance(node, cst.FunctionDef) else [node.body]
     return bool(returned) and all(result is not None and _is_scalar(result, node, facts) for result in returned)
 
 
@@ -296,7 +296,7 @@ class Reader:
     def is_one_mean(self, function: FunctionValue) -> bool:
         """Whether it returns one mean over everything, or a sum of such, which is the mean of those of equal parts."""
         facts, node = self.modules[function.module], function.node
-        returned = list(returned_by(node.body)) if isinstance(node, cst.FunctionDef) else [node.body]
+        returned = list(values_returned(node.body)) if isinstance(node, cst.FunctionDef) else [node.body]
         over = [call for call in calls_in(node.body) if _is_over_batch(call, facts)]
         if len(returned) != 1 or returned[0] is None or any(_cuts_batch(function)):
             return False
@@ -361,7 +361,7 @@ def _as_rows(modules: Mapping[Module, Facts], value: FunctionValue) -> CallChang
     if facts is None or not isinstance(function, cst.FunctionDef):
         return None
     reductions = [call for call in calls_in(function.body) if is_whole_reduction(call, facts)]
-    returned, parameters = list(returned_by(function.body)), parameters_of(value)
+    returned, parameters = list(values_returned(function.body)), parameters_of(value)
     result = returned[0] if len(returned) == 1 else None
     if result is None or len(parameters) != 2 or _is_called(value, modules):
         return None
@@ -429,12 +429,3 @@ def _is_called(value: FunctionValue, modules: Mapping[Module, Facts]) -> bool:
         for known in modules.values()
         for call in known.module.calls
     )
-
-
-def returned_by(node: cst.CSTNode) -> Iterator[cst.BaseExpression | None]:
-    """What a function returns itself, functions inside it left out."""
-    for part in children(node):
-        if isinstance(part, cst.Return):
-            yield part.value
-        elif not isinstance(part, cst.FunctionDef | cst.Lambda | cst.ClassDef):
-            yield from returned_by(part)

@@ -16,7 +16,6 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import keywords
-from tfmigrate.plan.keras.losses import returned_by
 from tfmigrate.plan.keras.sample_shapes import MEANS
 from tfmigrate.plan.on_strategy.outside import SYNCHRONOUS, Scoping, is_plain_sgd
 from tfmigrate.understand.lifecycle import Facts
@@ -24,7 +23,7 @@ from tfmigrate.understand.program import Module
 from tfmigrate.understand.reaching import added, reaching, value_of
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import OF_DATASET, FunctionValue, Made, Method, Opaque, StrategyObject, Value
-from tfmigrate.walk import calls_in, walk
+from tfmigrate.walk import calls_in, values_returned, walk
 
 _RUN = frozenset({"run", "experimental_run_v2"})
 _BY_HAND = frozenset({"all_reduce", "merge_call"})
@@ -214,7 +213,7 @@ class _Body:
         )
 
     def returns_mean(self, function: FunctionValue) -> bool:
-        returned = list(returned_by(function.node.body))
+        returned = list(values_returned(function.node.body))
         return bool(returned) and all(value is not None and self.is_mean(value) for value in returned)
 
 
