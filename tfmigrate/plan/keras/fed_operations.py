@@ -1,9 +1,10 @@
-"""`self.session.run(self.kept, feed_dict={self.boxes: found})`: an operation of the graph that a class feeds."""
+"""`self.session.run(self.kept, feed_dict={self.boxes: found})`: what a class feeds to a graph that it made once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
 
 import libcst as cst
 
@@ -11,10 +12,11 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import named_arguments
 from tfmigrate.plan.edits import Remove, Replace
-from tfmigrate.plan.names.context import Context
+from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import attribute_of
-from tfmigrate.walk import walk
+from tfmigrate.understand.program import Module, attribute_of, dotted
+from tfmigrate.understand.values import Instance
+from tfmigrate.walk import nodes_in, values_returned, walk
 from tfmigrate.written import Written
 
 _PLACEHOLDERS: Mapping[str, tuple[str, ...]] = {
@@ -24,93 +26,337 @@ _PLACEHOLDERS: Mapping[str, tuple[str, ...]] = {
 }
 """What makes one, and its parameters."""
 _SESSIONS = frozenset({"keras.backend.get_session", "tensorflow.Session", "tensorflow.compat.v1.Session"})
+_PHASE = "keras.backend.learning_phase"
+_GONE = "TensorFlow 2 has neither placeholders nor sessions; what is fed is an argument now"
+_FUNCTION = "TensorFlow 2 has no sessions: the operation is a function of what it was fed"
+_PREDICT = "TensorFlow 2 has no sessions: predict() gives the output of the model"
+
+
+@dataclass(frozen=True)
+class _Operation:
+    """What is computed of what is fed, and kept on `self`."""
+
+    kept: tuple[str, ...]
+    """The attributes of its parts, in order."""
+    assignment: cst.Assign
+    """That sets them."""
+    local: cst.Assign | None
+    """`boxes, scores = f(...)`, where a method returns these to the assignment."""
+    returned: cst.BaseExpression | None
+    """What that method returns."""
+
+    @property
+    def value(self) -> cst.BaseExpression:
+        return self.local.value if self.local is not None else self.returned or self.assignment.value
+
+    @property
+    def name(self) -> str:
+        """Of the attribute that keeps the function."""
+        return "_".join(self.kept)
 
 
 @dataclass(frozen=True)
 class _Run:
-    """A call of run() of one operation."""
+    """A call of run() that fetches all of one operation."""
 
     call: cst.Call
-    operation: str
+    fetched: tuple[str, ...]
+    several: bool
+    """Whether it gives a list."""
     fed: Mapping[str, cst.BaseExpression]
+    """By placeholder (`self.size`) and model (`self.model`), in order."""
+    training: bool
+    model: str | None = None
+    """Whose whole output it fetches, instead of an operation."""
 
 
 def check(context: Context) -> Iterator[CallChange]:
     """The operation becomes a function of what it is fed, where a class does nothing else with the parts of it."""
-    for node in context.facts.module.tree.body:
-        if isinstance(node, cst.ClassDef):
-            yield from _Fed(node, context).changes()
+    yield from context.migration.once(_changes).get(context.facts.module, ())
+
+
+def _changes(migration: Migration) -> dict[Module, list[CallChange]]:
+    """The changes in each module: a class is taken together with those below it."""
+    changes: dict[Module, list[CallChange]] = {}
+    for module, facts in migration.facts.modules.items():
+        for node in module.tree.body if module in migration.drafts else ():
+            if isinstance(node, cst.ClassDef) and "run" in {name.value for name in nodes_in(node, cst.Name)}:
+                fed = _Fed(node, facts, migration)
+                for change in fed.changes():
+                    changes.setdefault(fed.facts_of[change.node].module, []).append(change)
+    return changes
 
 
 class _Fed:
-    def __init__(self, cls: cst.ClassDef, context: Context) -> None:
-        self._context = context
-        self._nodes = list(walk(cls))
-        self._set: dict[str, cst.Assign] = {}
-        """What is set once, on self."""
-        twice: set[str] = set()
-        for node in self._nodes:
-            if isinstance(node, cst.Assign) and len(node.targets) == 1:
-                name = attribute_of("self", node.targets[0].target)
-                if name in self._set:
-                    twice.add(name)
-                elif name is not None:
-                    self._set[name] = node
-        for name in twice:
-            del self._set[name]
+    def __init__(self, cls: cst.ClassDef, facts: Facts, migration: Migration) -> None:
+        self._cls, self._migration = cls, migration
+        self._draft = migration.drafts[facts.module]
+        self.facts_of: dict[cst.CSTNode, Facts] = dict.fromkeys(walk(cls), facts)
+        """The nodes of the class and of those below it, and their modules."""
+        for other in migration.facts.modules.values():
+            for below in other.classes:
+                own = below.closure.module is other.module and below.node is not cls
+                if own and any(base.node is cls for base in below.ancestors()):
+                    self.facts_of.update(dict.fromkeys(walk(below.node), other))
+        self._nodes = list(self.facts_of)
 
     def changes(self) -> Iterator[CallChange]:
-        facts = self._context.facts
-        placeholders = {name: self._placeholder(node.value, facts) for name, node in self._set.items()}
-        fed = {name: dtype for name, dtype in placeholders.items() if dtype is not None}
-        sessions = {name for name, node in self._set.items() if _called(node.value, facts) in _SESSIONS}
-        runs = [run for run in map(self._run, self._nodes) if run is not None] if fed else []
-        operations = {run.operation for run in runs}
-        if not runs or not operations <= self._set.keys() or any(run.fed.keys() - fed.keys() for run in runs):
+        known = [run for run in map(self._run, self._runs) if run is not None]
+        operations = list(self._operations)
+        if not known or len(known) < len(self._runs) or not self._keeps_to_itself(known, operations):
             return
-        read = {
-            name: [part for part in walk(self._set[name].value) if attribute_of("self", part) in fed]
-            for name in operations
-        }
-        if any(run.fed.keys() != {attribute_of("self", part) for part in read[run.operation]} for run in runs):
+        changes = [self._as_function(operation, known) for operation in operations]
+        if any(change is None for change in changes):
             return
+        for change in changes:
+            yield from change or ()
+        for run in known:
+            if run.model is not None:
+                predict = Written.of(f"{run.model}.predict(", run.fed[run.model], ", verbose=0)")
+                yield CallChange(codes.FED_OPERATIONS, run.call, _PREDICT, Replace(run.call, predict.code))
+        for statement in [*(self._set[name] for name in (*self._placeholders, *self._sessions)), *self._closings]:
+            yield CallChange(codes.FED_OPERATIONS, statement, _GONE, Remove(statement))
+
+    @cached_property
+    def _set(self) -> dict[str, cst.Assign]:
+        """What is set once, on self."""
+        found: dict[str, list[cst.Assign]] = {}
+        for node in self._nodes:
+            for target in node.targets if isinstance(node, cst.Assign) else ():
+                for name in _attributes(target.target):
+                    found.setdefault(name, []).append(node)  # type: ignore[arg-type]
+        return {name: nodes[0] for name, nodes in found.items() if len(nodes) == 1 and len(nodes[0].targets) == 1}
+
+    @cached_property
+    def _placeholders(self) -> dict[str, str]:
+        """The type of each."""
+        types = {name: self._type(node.value) for name, node in self._set.items()}
+        return {name: dtype for name, dtype in types.items() if dtype is not None}
+
+    @cached_property
+    def _sessions(self) -> list[str]:
+        return [name for name, node in self._set.items() if self._called(node.value) in _SESSIONS]
+
+    @cached_property
+    def _runs(self) -> list[cst.Call]:
+        return [
+            node
+            for node in self._nodes
+            if isinstance(node, cst.Call)
+            and isinstance(node.func, cst.Attribute)
+            and node.func.attr.value == "run"
+            and attribute_of("self", node.func.value) in self._sessions
+        ]
+
+    @cached_property
+    def _closings(self) -> list[cst.Expr]:
+        """`self.session.close()`"""
+        return [
+            node
+            for node in self._nodes
+            if isinstance(node, cst.Expr)
+            and isinstance(node.value, cst.Call)
+            and isinstance(node.value.func, cst.Attribute)
+            and node.value.func.attr.value == "close"
+            and attribute_of("self", node.value.func.value) in self._sessions
+        ]
+
+    @cached_property
+    def _operations(self) -> list[_Operation]:
+        """What the calls of run() fetch, as it is set."""
+        fetched = {name for run in map(self._run, self._runs) if run is not None for name in run.fetched}
+        assignments = dict.fromkeys(self._set[name] for name in self._set if name in fetched)
+        return [self._operation(assignment) for assignment in assignments]
+
+    def _operation(self, assignment: cst.Assign) -> _Operation:
+        kept = tuple(_attributes(assignment.targets[0].target))
+        method = self._method(assignment.value)
+        returned = list(values_returned(method.body)) if method is not None else []
+        if method is None or len(returned) != 1 or returned[0] is None:
+            return _Operation(kept, assignment, None, None)
+        names = _names(returned[0])
+        for node in walk(method.body):
+            if isinstance(node, cst.Assign) and len(node.targets) == 1 and names:
+                if _names(node.targets[0].target) == names and self._mentioned(method, names) == 2 * len(names):
+                    return _Operation(kept, assignment, node, returned[0])
+        return _Operation(kept, assignment, None, returned[0])
+
+    def _method(self, value: cst.BaseExpression) -> cst.FunctionDef | None:
+        """The method that `self.generate()` calls, where nothing else does."""
+        name = attribute_of("self", value.func) if isinstance(value, cst.Call) and not value.args else None
+        mentions = sum(1 for node in self._nodes if name is not None and attribute_of("self", node) == name)
+        methods = [
+            unit for unit in self._cls.body.body if isinstance(unit, cst.FunctionDef) and unit.name.value == name
+        ]
+        return methods[0] if mentions == 1 and len(methods) == 1 else None
+
+    def _mentioned(self, method: cst.FunctionDef, names: Sequence[str]) -> int:
+        return sum(isinstance(node, cst.Name) and node.value in names for node in walk(method))
+
+    def _run(self, call: cst.Call) -> _Run | None:
+        """`self.session.run([self.boxes, self.scores], feed_dict={self.model.input: x, self.size: size})`."""
+        named = named_arguments(call, ("fetches", "feed_dict"))
+        if named is None or named.keys() != {"fetches", "feed_dict"}:
+            return None
+        fetches, feeds = named["fetches"].value, named["feed_dict"].value
+        fetched, output = tuple(_attributes(fetches)), self._fed(fetches, "output")
+        if not (fetched or output) or not isinstance(feeds, cst.Dict):
+            return None
+        fed: dict[str, cst.BaseExpression] = {}
+        training = False
+        for element in feeds.elements:
+            if not isinstance(element, cst.DictElement):
+                return None
+            key = self._fed(element.key, "input")
+            if key is not None:
+                fed[key] = element.value
+            elif self._called(element.key) == _PHASE and dotted(element.value) in ("True", "False"):
+                training = dotted(element.value) == "True"
+            elif self._called(element.key) == _PHASE and isinstance(element.value, cst.Integer):
+                training = bool(element.value.evaluated_value)
+            else:
+                return None
+        if output is not None:
+            return _Run(call, (), False, fed, training, output) if {*fed} == {output} and not training else None
+        return _Run(call, fetched, isinstance(fetches, cst.List | cst.Tuple), fed, training)
+
+    def _fed(self, node: cst.BaseExpression, end: str) -> str | None:
+        """What an expression is of what is fed: a placeholder, or the `input` or `output` of a model."""
+        if attribute_of("self", node) in self._placeholders:
+            return dotted(node)
+        if isinstance(node, cst.Call) and len(node.args) == 1 and isinstance(node.func, cst.Attribute):
+            first = node.args[0].value
+            of_first = isinstance(first, cst.Integer) and first.evaluated_value == 0
+            model = node.func.value if of_first and node.func.attr.value == f"get_{end}_at" else None
+        else:
+            model = node.value if isinstance(node, cst.Attribute) and node.attr.value == end else None
+        return (dotted(model) or None) if model is not None else None
+
+    def _reads(self, operation: _Operation) -> dict[cst.BaseExpression, str]:
+        """What an operation reads of what is fed."""
+        reads: dict[cst.BaseExpression, str] = {}
+        for part in walk(operation.value):
+            key = self._fed(part, "output") if isinstance(part, cst.BaseExpression) else None
+            if key is not None and not any(part in set(walk(outer)) for outer in reads):
+                assert isinstance(part, cst.BaseExpression)
+                reads[part] = key
+        return reads
+
+    def _keeps_to_itself(self, runs: Sequence[_Run], operations: Sequence[_Operation]) -> bool:
+        """Whether every part of the graph is read where it is fed or fetched, and nowhere else."""
+        kept = {name for operation in operations for name in operation.kept}
+        parts = {*self._placeholders, *self._sessions, *kept}
+        if any(run.model is None and run.fetched not in {one.kept for one in operations} for run in runs):
+            return False
         known = {
-            *(part for parts in read.values() for part in parts),
+            *(part for operation in operations for part in walk(operation.value)),
             *(part for run in runs for part in walk(run.call)),
-            *(self._set[name].targets[0].target for name in {*fed, *sessions, *operations}),
+            *(part for closing in self._closings for part in walk(closing)),
+            *(part for name in parts if name in self._set for part in walk(self._set[name].targets[0])),
         }
-        unread = [attribute_of("self", node) for node in self._nodes if node not in known]
-        if any(name in fed or name in sessions or name in operations for name in unread):
-            return
-        for name in sorted(operations):
-            yield from self._as_function(name, fed, read[name], [run for run in runs if run.operation == name])
-        for name in [*fed, *sorted(sessions)]:
-            message = "TensorFlow 2 has neither placeholders nor sessions; what is fed is an argument now"
-            yield CallChange(codes.FED_OPERATIONS, self._set[name], message, Remove(self._set[name]))
+        if not parts <= self._set.keys():
+            return False
+        if any(attribute_of("self", node) in parts for node in self._nodes if node not in known):
+            return False
+        return not self._is_read_elsewhere(parts)
 
-    def _as_function(
-        self, name: str, fed: Mapping[str, str], read: list[cst.CSTNode], runs: list[_Run]
-    ) -> Iterator[CallChange]:
-        taken = [parameter for parameter in fed if any(attribute_of("self", part) == parameter for part in read)]
-        tf, quote = self._context.tf, self._context.quote
+    def _is_read_elsewhere(self, parts: Set[str]) -> bool:
+        """Whether a class below this one, or other code that has an object of it, reads a part of the graph."""
+        for facts in self._migration.facts.modules.values():
+            for node in facts.module.all_of(cst.Attribute):
+                if node.attr.value not in parts or node in self.facts_of:
+                    continue
+                if any(
+                    isinstance(option, Instance) and any(base.node is self._cls for base in option.cls.ancestors())
+                    for option in facts.options(node.value)
+                ):
+                    return True
+        return False
+
+    def _as_function(self, operation: _Operation, runs: Sequence[_Run]) -> list[CallChange] | None:
+        """The operation as a function, and its calls; None where it is fed otherwise than it reads."""
+        reads = self._reads(operation)
+        own = [run for run in runs if run.fetched == operation.kept]
+        models = [key for key in reads.values() if key.removeprefix("self.") not in self._placeholders]
+        fits = all(run.fed.keys() == set(reads.values()) and run.training == own[0].training for run in own)
+        if not own or not fits or len(models) != len(set(models)) or self._changes_later(operation):
+            return None
+        placeholders = (f"self.{name}" for name in self._placeholders)
+        parameters = self._parameters(operation, [*models, *(key for key in placeholders if key in own[0].fed)])
+        tf, quote = self._draft.tf, self._draft.quote
         parts = {}
-        for part in read:
-            own = attribute_of("self", part)
-            assert isinstance(part, cst.BaseExpression)
-            assert own is not None
-            parts[part] = Written.of(f"{tf}.cast({own}, {quote}{fed[own]}{quote})")
-        value = self._set[name].value
-        function = Written.of(f"lambda {', '.join(taken)}: ", Written.at(value, parts).apart())
-        message = "TensorFlow 2 has no sessions: the operation is a function of what it was fed"
-        yield CallChange(codes.FED_OPERATIONS, value, message, Replace(value, function.code))
-        for run in runs:
-            arguments = Written.joined([Written.at(run.fed[placeholder]) for placeholder in taken], ", ")
-            called = Written.of(f"self.{name}(", arguments, ").numpy()")
-            yield CallChange(codes.FED_OPERATIONS, run.call, message, Replace(run.call, called.code))
+        for part, key in reads.items():
+            dtype = self._placeholders.get(key.removeprefix("self."))
+            parts[part] = Written.of(
+                f"{tf}.cast({parameters[key]}, {quote}{dtype}{quote})"
+                if dtype is not None and key not in models
+                else f"{key}({parameters[key]}{', training=True' if own[0].training else ''})"
+            )
+        value = Written.at(operation.value, parts).apart()
+        function = Written.of(f"lambda {', '.join(parameters.values())}: ", value)
+        changes = [
+            CallChange(codes.FED_OPERATIONS, operation.value, _FUNCTION, Replace(operation.value, function.code))
+        ]
+        for node, code in self._renamed(operation):
+            changes.append(CallChange(codes.FED_OPERATIONS, node, _FUNCTION, Replace(node, code)))
+        for run in own:
+            arguments = Written.joined([Written.at(run.fed[key]) for key in parameters], ", ")
+            called = Written.of(f"self.{operation.name}(", arguments, ")")
+            each = ("[each.numpy() for each in ", called, "]") if len(operation.kept) > 1 else (called, ".numpy()")
+            whole = Written.of("[", *each, "]") if run.several and len(operation.kept) == 1 else Written.of(*each)
+            changes.append(CallChange(codes.FED_OPERATIONS, run.call, _FUNCTION, Replace(run.call, whole.code)))
+        return changes
 
-    def _placeholder(self, value: cst.BaseExpression, facts: Facts) -> str | None:
+    def _renamed(self, operation: _Operation) -> Iterator[tuple[cst.BaseExpression, str]]:
+        """The function has one name where its parts had several."""
+        if len(operation.kept) > 1:
+            yield operation.assignment.targets[0].target, f"self.{operation.name}"
+        if operation.local is not None and operation.returned is not None:
+            method = self._methods[operation.local]
+            name = self._draft.scopes.fresh("evaluate", self._draft.scopes.by_node[method])
+            yield operation.local.targets[0].target, name
+            yield operation.returned, name
+
+    def _parameters(self, operation: _Operation, keys: Sequence[str]) -> dict[str, str]:
+        """What the function calls what it is fed: a placeholder by its attribute's name, a model's input `inputs`."""
+        taken = _variables(operation.value)
+        parameters: dict[str, str] = {}
+        for key in keys:
+            name = key.removeprefix("self.")
+            wanted = name if name in self._placeholders else "inputs"
+            while wanted in taken:
+                wanted += "_"
+            taken.add(wanted)
+            parameters[key] = wanted
+        return parameters
+
+    def _changes_later(self, operation: _Operation) -> bool:
+        """Whether something that the operation reads may be another thing by the time that the function is called."""
+        start = operation.value
+        names = _variables(operation.value)
+        attributes = {name for node in walk(operation.value) if (name := attribute_of("self", node)) is not None}
+        before = True
+        for node, method in self._methods.items():
+            before = before and node is not start
+            here = method is self._methods[start]
+            for target in node.targets if isinstance(node, cst.Assign) else ():
+                if here and not before and any(name in names for name in _names(target.target)):
+                    return True
+                if not (before if here else method.name.value == "__init__"):
+                    if any(name in attributes for name in _attributes(target.target)):
+                        return True
+        return False
+
+    @cached_property
+    def _methods(self) -> dict[cst.CSTNode, cst.FunctionDef]:
+        """The method that each node of the class stands in, in order."""
+        classes = [node for node in self._nodes if isinstance(node, cst.ClassDef)]
+        methods = [unit for cls in classes for unit in cls.body.body if isinstance(unit, cst.FunctionDef)]
+        return {node: method for method in methods for node in walk(method)}
+
+    def _type(self, value: cst.BaseExpression) -> str | None:
         """The dtype of the placeholder that a value is."""
-        parameters = _PLACEHOLDERS.get(_called(value, facts))
+        parameters = _PLACEHOLDERS.get(self._called(value))
         if parameters is None or not isinstance(value, cst.Call):
             return None
         named = named_arguments(value, parameters)
@@ -123,28 +369,30 @@ class _Fed:
             return str(dtype.evaluated_value)
         return dtype.attr.value if isinstance(dtype, cst.Attribute) else None
 
-    def _run(self, node: cst.CSTNode) -> _Run | None:
-        """`self.session.run(self.operation, feed_dict={self.placeholder: value})`."""
-        if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute) or node.func.attr.value != "run":
-            return None
-        session = self._set.get(attribute_of("self", node.func.value) or "")
-        if session is None or _called(session.value, self._context.facts) not in _SESSIONS:
-            return None
-        named = named_arguments(node, ("fetches", "feed_dict"))
-        if named is None or named.keys() != {"fetches", "feed_dict"}:
-            return None
-        operation, feeds = attribute_of("self", named["fetches"].value), named["feed_dict"].value
-        if operation is None or not isinstance(feeds, cst.Dict):
-            return None
-        fed = {}
-        for element in feeds.elements:
-            name = attribute_of("self", element.key) if isinstance(element, cst.DictElement) else None
-            if name is None:
-                return None
-            fed[name] = element.value
-        return _Run(node, operation, fed)
+    def _called(self, value: cst.BaseExpression) -> str:
+        """What a call calls, by its full name."""
+        return self.facts_of[value].canonical(value.func) if isinstance(value, cst.Call) else ""
 
 
-def _called(value: cst.BaseExpression, facts: Facts) -> str:
-    """What a call calls, by its full name."""
-    return facts.canonical(value.func) if isinstance(value, cst.Call) else ""
+def _variables(node: cst.CSTNode) -> set[str]:
+    """The variables that an expression reads."""
+    nodes = list(walk(node))
+    ends: set[cst.CSTNode | None] = {part.attr for part in nodes if isinstance(part, cst.Attribute)}
+    ends |= {part.keyword for part in nodes if isinstance(part, cst.Arg)}
+    return {part.value for part in nodes if isinstance(part, cst.Name) and part not in ends}
+
+
+def _attributes(node: cst.BaseExpression) -> list[str]:
+    """["x", "y"] for `self.x, self.y`; empty where anything else is among them."""
+    names = [attribute_of("self", part) for part in _parts(node)]
+    return [name for name in names if name is not None] if None not in names else []
+
+
+def _names(node: cst.BaseExpression) -> list[str]:
+    """["x", "y"] for `x, y`; empty where anything else is among them."""
+    parts = _parts(node)
+    return [p.value for p in parts if isinstance(p, cst.Name)] if all(isinstance(p, cst.Name) for p in parts) else []
+
+
+def _parts(node: cst.BaseExpression) -> list[cst.BaseExpression]:
+    return [element.value for element in node.elements] if isinstance(node, cst.Tuple | cst.List) else [node]
