@@ -673,6 +673,16 @@ def test_where_rounding_grows_at_once_all_is_run_in_float64(tmp_path: Path, monk
     assert lab.verify().verdict == "DIFFERENT"
 
 
+def test_a_new_script_that_never_trains_needs_no_steady_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = Growing(tmp_path, monkeypatch)
+    lab.behaviour = broken(migrated="NameError: name 'strategy' is not defined")
+    report = lab.verify()
+    assert report.verdict == "DOES NOT RUN", report.reason
+    assert not any(world.doubles for world, _, _ in lab.seen)
+
+
 def test_what_nothing_leads_to_is_run_in_float64(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The old script's own runs do not show how its rounding grows in another version."""
     lab = Growing(tmp_path, monkeypatch)
