@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.kit import actions, check_migrated, migrate
+from tfmigrate.settings import Settings
 from tfmigrate.verify.run.runtimes import KERAS_2, Runtime
 
 PROGRAM = """\
@@ -94,6 +95,10 @@ def test_each_layer_gets_an_initializer_of_its_own(made: str) -> None:
         (
             f"init = RandomNormal(mean=0.0,\n                    stddev=0.02); other = 3\n{TWO}",
             TWO.replace("=init", "=RandomNormal(mean=0.0, stddev=0.02)"),
+        ),
+        (
+            "init = he_normal()\nlayers = [Dense(4, None, True, init), Dense(4, None, True, init)]",
+            "layers = [Dense(4, None, True, he_normal()), Dense(4, None, True, he_normal())]",
         ),
         (
             "init = he_normal()\nlayers = [Dense(4, init=init), Dense(4, init=init)]",
@@ -194,6 +199,7 @@ def test_what_reaches_the_layers_another_way_is_reported(code: str) -> None:
         "settings = dict(kernel_initializer=he_normal())\nlayers = [Dense(4, **settings), Dense(4)]",
         f"init = keras.initializers.get('zeros')\n{TWO}",
         # no layer
+        "init = he_normal()\nprint(init)\nkeras.initializers.serialize(init)\nlayers = []",
         "def note(initializer, init):\n    print(initializer, init)\n\n\n"
         "init = he_normal()\nnote(initializer=init, init=init)\nlayers = []",
     ],
@@ -229,3 +235,12 @@ def test_an_initializer_keeps_its_seed(runtime: str, runtime_for: Callable[[str]
     done = subprocess.run([python, "-c", FACT], env=settings, capture_output=True, text=True, check=False)
     shared = str(runtime != "genuine tf.keras")
     assert done.stdout.split() == [shared, shared, "False"], done.stderr[-2000:]
+
+
+@pytest.mark.parametrize(("version", "told"), [("keras==2.3.1", ["warn"]), ("keras==2.2.4", []), (None, [])])
+def test_a_seed_that_keras_2_3_counted_up_is_reported(version: str | None, told: list[str]) -> None:
+    text = program(f"init = he_normal(7)\n{TWO}")
+    file = check_migrated(text, Settings(from_version=version))
+    assert actions(file, "TFM292") == told
+    assert squeezed(TWO) in squeezed(file.after)
+    assert not actions(check_migrated(program("layers = [Dense(4, kernel_initializer=he_normal(7))]")), "TFM292")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from itertools import takewhile
+from typing import Literal
 
 import libcst as cst
 
@@ -18,7 +19,8 @@ from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, imports_at
 from tfmigrate.understand.reaching import assigned, is_parameter, reaching
 from tfmigrate.understand.scopes import Occurrence, Scopes
-from tfmigrate.understand.values import ClassValue, Literal, Opaque, Site, Sites, Value, is_of_the_program, options
+from tfmigrate.understand.values import ClassValue, Opaque, Site, Sites, Value, is_of_the_program, options
+from tfmigrate.understand.values import Literal as Constant
 from tfmigrate.understand.values import Mapping as ValuesByKey
 from tfmigrate.walk import comments_in, nodes_in, walk
 from tfmigrate.written import Code, Written
@@ -31,13 +33,16 @@ _PLACES_OF_SEEDS: Mapping[str, int] = {
     "orthogonal": 1,
 }
 """The initializers of Keras that draw, without case and underscores, and where their seed stands."""
+_COUNTING = (2, 3)
+"""The version of Keras that counted seeds up."""
 _STORY = "Keras 3 and tf_keras draw the same values each time an initializer is used, where old Keras drew others"
+_COUNTED = "Keras 2.3 counted the seed of an initializer up with each weight, and no other Keras does"
 _CONSTANT = cst.Integer | cst.Float | cst.SimpleString | cst.Name | cst.UnaryOperation | cst.BinaryOperation
 
 
 @dataclass(frozen=True, eq=False)
 class _Given:
-    """A layer that is given an initializer without a seed."""
+    """A layer that is given an initializer that old Keras drew other values with each time."""
 
     facts: Facts
     scopes: Scopes
@@ -50,6 +55,7 @@ class _Given:
     """The call that makes that."""
     sites: Sites
     """Where it is made."""
+    seeded: bool
 
 
 def check(context: Context) -> Iterator[CallChange]:
@@ -70,7 +76,8 @@ def check(context: Context) -> Iterator[CallChange]:
             continue
         told.add(each.made)
         if each.facts is context.facts:
-            message = f"{_STORY}: weights of one shape begin equal; make an initializer for each layer"
+            story, each_one = (_COUNTED, "one with a seed of its own") if each.seeded else (_STORY, "an initializer")
+            message = f"{story}: weights of one shape begin equal; make {each_one} for each layer"
             yield CallChange(codes.SHARED_INITIALIZERS, each.node, message, action="warn")
 
 
@@ -102,22 +109,25 @@ def _given(facts: Facts, migration: Migration) -> Iterator[_Given]:
     modules = migration.facts.modules
     scopes = migration.scopes_of(facts.module)
     units: dict[cst.CSTNode, cst.CSTNode] = {}
+    counted = (migration.drafts[facts.module].settings.written_for("keras") or ())[:2] == _COUNTING
     for call in facts.module.calls:
         for arg in call.args:
-            for option in _passed(arg, facts):
+            for option in _passed(arg, call, facts):
                 if not isinstance(option, Opaque) or not isinstance(option.node, cst.Call):
                     continue
-                if not _draws(option.node, option.sites, modules):
+                seed = _seed(option.node, option.sites, modules)
+                if seed is None or (seed == "set" and not counted):
                     continue
                 units = units or {each: unit for unit in facts.module.places for each in nodes_in(unit, cst.Call)}
-                each = _Given(facts, scopes, call, units[call], arg.value, option.node, option.sites)
+                each = _Given(facts, scopes, call, units[call], arg.value, option.node, option.sites, seed == "set")
                 if _is_of_a_layer(each):
                     yield each
 
 
-def _passed(arg: cst.Arg, facts: Facts) -> Iterator[Value]:
-    """What an argument may pass as an initializer."""
-    if arg.keyword is not None and _is_for_initializers(arg.keyword.value):
+def _passed(arg: cst.Arg, call: cst.Call, facts: Facts) -> Iterator[Value]:
+    """What an argument may pass as an initializer: also by its place, which the caller sees by the value."""
+    by_place = arg.keyword is None and not arg.star and names.is_layer(facts.canonical(call.func))
+    if by_place or (arg.keyword is not None and _is_for_initializers(arg.keyword.value)):
         yield from facts.options(arg.value)
     elif arg.star == "**":
         for option in facts.options(arg.value):
@@ -131,17 +141,17 @@ def _is_for_initializers(keyword: str) -> bool:
     return keyword.endswith("initializer") or keyword == "init"
 
 
-def _draws(made: cst.Call, sites: Sites, modules: Mapping[Module, Facts]) -> bool:
-    """Whether a call makes an initializer of Keras that draws, and gives it no seed."""
+def _seed(made: cst.Call, sites: Sites, modules: Mapping[Module, Facts]) -> Literal["none", "set"] | None:
+    """Whether a call that makes an initializer of Keras gives it a seed; None where what it makes does not draw."""
     facts = next((modules[site.frame.module] for site in sites if site.frame.module in modules), None)
     home, _, name = facts.canonical(made.func).rpartition(".") if facts is not None else ("", "", "")
     is_named = name == "get" and len(made.args) == 1
     named = text_of(made.args[0].value) or "" if is_named else name
     place = _PLACES_OF_SEEDS.get(named.replace("_", "").lower())
     if facts is None or home != "keras.initializers" or place is None or has_stars(made):
-        return False
+        return None
     seed = passed_as("seed", place, made) if not is_named else None
-    return seed is None or facts.options(seed.value) == {Literal(None)}
+    return "none" if seed is None or facts.options(seed.value) == {Constant(None)} else "set"
 
 
 def _is_of_a_layer(given: _Given) -> bool:
@@ -234,7 +244,9 @@ def _passes(mention: _Mention, made: cst.Call, modules: Mapping[Module, Facts]) 
 
 
 def _line(given: _Given) -> cst.Assign | None:
-    """The `name = initializer` that an argument reads, if that call says the same at the place of the name."""
+    """The `name = initializer` that an argument reads, if that call makes the same at the place of the name."""
+    if given.seeded:
+        return None
     scopes, node = given.scopes, given.node
     here = scopes.holding(node) if isinstance(node, cst.Name) else None
     bindings = reaching(node.value, here, scopes) if isinstance(node, cst.Name) and here is not None else []
