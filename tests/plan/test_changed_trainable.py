@@ -38,6 +38,8 @@ def told(*parts: str, head: str = HEAD) -> list[str]:
         SET,
         "for layer in base.layers: layer.trainable = True",
         "for layer in base.layers[:1]:\n    layer.trainable = True",
+        "setattr(base, 'trainable', True)",
+        "for layer in base.layers: setattr(layer, 'trainable', True)",
         "base.layers[0].trainable = True",
         "template.trainable = False",
         "m.trainable = False",
@@ -91,6 +93,9 @@ def test_after_a_training_neither_of_them_takes_notice(training: str) -> None:
         "base.trainable = False",
         "Settings.trainable = True",
         "settings['trainable'] = True",
+        "setattr(base, 'trained', True)",
+        "setattr(base, 'trainable', False)",
+        "setattr(other, 'trainable', False)",
     ],
 )
 def test_other_models_and_what_was_so_already_are_left_alone(change: str) -> None:
@@ -152,6 +157,36 @@ def test_a_function_that_sets_it() -> None:
     assert told(functions, "unfreeze(base)", COMPILE, FIT) == []
     assert told(functions, COMPILE, "unfreeze(other)", FIT) == []
     assert told(functions, COMPILE, FIT, "unfreeze(base)") == []
+
+
+def test_a_function_that_is_called_several_times() -> None:
+    functions = """
+    def set_trainable(model, flag):
+        for layer in model.layers:
+            layer.trainable = flag
+
+
+    """
+    freeze, thaw = "set_trainable(base, False)", "set_trainable(base, True)"
+    file = check_migrated(HEAD + lines(functions, freeze, COMPILE, thaw, FIT, freeze, FIT))
+    (finding,) = (finding for finding in file.findings if finding.code == "TFM293")
+    assert file.before.splitlines()[finding.line - 1] == thaw
+    assert "at line 20" in finding.message
+    assert told(functions, thaw, COMPILE, thaw, FIT, freeze, FIT) == ["warn"]
+    assert told(functions, freeze, COMPILE, FIT, thaw, COMPILE, FIT) == []
+    assert told(functions, freeze, COMPILE, FIT, thaw, FIT) == []
+
+
+def test_a_function_of_another_module() -> None:
+    module = "def unfreeze(model):\n    model.trainable = True\n\n\ndef twice(model):\n    unfreeze(model)\n"
+    head = HEAD + "from layers_of import unfreeze, twice\n"
+    for change in ("unfreeze(base)", "twice(base)"):
+        file = check_migrated(head + lines(COMPILE, change, FIT), layers_of=module)
+        (finding,) = (finding for finding in file.findings if finding.code == "TFM293")
+        assert file.before.splitlines()[finding.line - 1] == change
+        assert "line 2 of layers_of.py" in finding.message
+        assert not actions(check_migrated(head + lines(change, COMPILE, FIT), layers_of=module), "TFM293")
+        assert not actions(check_migrated(head + lines(COMPILE, FIT, change), layers_of=module), "TFM293")
 
 
 CLASS = """

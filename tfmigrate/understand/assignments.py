@@ -7,8 +7,10 @@ import libcst as cst
 from tfmigrate.understand import containers, machine
 from tfmigrate.understand.contents import is_keras, models_of, sites_of
 from tfmigrate.understand.joins import grown, join, with_item
-from tfmigrate.understand.state import Walker
+from tfmigrate.understand.lifecycle import Toggle
+from tfmigrate.understand.state import State, Walker
 from tfmigrate.understand.values import (
+    Arguments,
     Instance,
     Items,
     Literal,
@@ -55,11 +57,28 @@ def _set_attribute(walker: Walker, target: cst.Attribute, value: Value) -> None:
                 if target.attr.value == "outputs":
                     option.sites.add(state.site)
     if target.attr.value == "trainable":
-        state.facts.toggles.append((target, receiver, value))
-        for wrapped in (option for option in options(receiver) if isinstance(option, Parallel)):
-            for model in models_of(wrapped.wrap.template):  # the one model that there will be
-                state.store[(model, "trainable")] = value
-                state.effects += 1
+        _toggle(state, target, receiver, value)
+
+
+def set_by_name(walker: Walker, call: cst.Call, arguments: Arguments) -> None:
+    """`setattr(x, "trainable", value)`; other attributes are not followed."""
+    if len(arguments) != 3 or any(keyword is not None for keyword, _ in arguments):
+        return
+    (_, receiver), (_, name), (_, value) = arguments
+    if name == Literal("trainable"):
+        for option in options(receiver):
+            if isinstance(option, ModelObject):
+                walker.state.store[(option, "trainable")] = value
+        _toggle(walker.state, call, receiver, value)
+
+
+def _toggle(state: State, node: cst.BaseExpression, receiver: Value, value: Value) -> None:
+    """Note that `trainable` is set, of layers too: a function that does so is walked again at each call."""
+    state.facts.toggles.append(Toggle(node, receiver, value, state.site))
+    state.effects += 1
+    for wrapped in (option for option in options(receiver) if isinstance(option, Parallel)):
+        for model in models_of(wrapped.wrap.template):  # the one model that there will be
+            state.store[(model, "trainable")] = value
 
 
 def _set_item(walker: Walker, target: cst.Subscript, value: Value) -> None:

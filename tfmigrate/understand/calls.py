@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from tfmigrate.understand import containers, machine, names
+from tfmigrate.understand.assignments import set_by_name
 from tfmigrate.understand.classes import instantiate, seen_as_base
 from tfmigrate.understand.contents import is_keras, models_of
 from tfmigrate.understand.copies import is_copy, returned_by, returns_plain_alone
@@ -59,6 +60,8 @@ def call(walker: Walker, node: cst.Call) -> Value:
         container = containers.constructed(builtin, arguments)
         if container is not None:
             return container
+    if builtin == "setattr" and callee == unbound(builtin):
+        set_by_name(walker, node, arguments)
     if builtin in _PLAIN and callee == unbound(builtin):
         return Opaque(f"a call of {builtin}", node=node)
     _note(state, callee, arguments, node)

@@ -188,6 +188,18 @@ def _made(value: Value, kinds: tuple[str, ...]) -> Sites:
     return frozenset(sites)
 
 
+@dataclass(frozen=True, eq=False)
+class Toggle:
+    """An assignment to `x.trainable`, also by setattr()."""
+
+    node: cst.BaseExpression
+    """`x.trainable`, or the call of setattr()."""
+    receiver: Value
+    """What x stood for."""
+    assigned: Value
+    site: Site
+
+
 @dataclass(frozen=True)
 class DeviceChoice:
     """Where a program says which GPUs it uses, or how: TensorFlow takes it only before they are started."""
@@ -237,8 +249,8 @@ class Facts:
     """Every expression that names something of a library, with the qualified name as it was imported."""
     values: dict[cst.CSTNode, Value] = field(default_factory=dict)
     """What each call's receiver, argument and assigned expression stood for (joined over activations)."""
-    toggles: list[tuple[cst.CSTNode, Value, Value]] = field(default_factory=list)
-    """Assignments to `x.trainable`, what x stood for, and what was assigned."""
+    toggles: list[Toggle] = field(default_factory=list)
+    """Each as often as it was met."""
     unwraps: dict[cst.BaseExpression, cst.BaseExpression] = field(default_factory=dict)
     """Expressions that take the template out of a parallel model (`parallel.layers[-2]`), and the model's own."""
     unsure_unwraps: dict[cst.Subscript | cst.Call, tuple[Guard, ...]] = field(default_factory=dict)

@@ -57,13 +57,14 @@ def say_trainable_toggles(
         if part.places < whole.places and not are_alternatives(part.steps, whole.steps, part.sites)
     }
     for draft in drafts.values():
-        for node, value, _ in draft.facts.toggles:
-            if models_of(value) and models_of(value) <= mended:
+        for toggle in draft.facts.toggles:
+            models = models_of(toggle.receiver)
+            if models and models <= mended:
                 continue
-            if any(_places(opaque_sites(template)) in shared for _, template in _options(value)):
+            if any(_places(opaque_sites(template)) in shared for _, template in _options(toggle.receiver)):
                 draft.say(
                     codes.TRAINABLE_TOGGLE,
-                    node,
+                    toggle.node,
                     "both this model and one built on it are compiled and trained: Keras 3 reads `trainable` at "
                     "each step, not at compile(); set it before every train_on_batch() of either",
                     "warn",
@@ -193,10 +194,10 @@ def _each_of_a_loop(use: Use, optimizer: Site) -> bool:
 def _unfrozen(use: Use, draft: Draft) -> Iterator[int]:
     """The lines of the compile()'s own function on which layers of its model may be set free to train."""
     whole = opaque_sites(use.receiver)
-    for node, value, assigned in draft.facts.toggles:
-        part = opaque_sites(value)
-        if assigned != Literal(False) and part and part <= whole:
-            yield draft.module.position(node)[0]
+    for toggle in draft.facts.toggles:
+        part = opaque_sites(toggle.receiver)
+        if toggle.assigned != Literal(False) and part and part <= whole:
+            yield draft.module.position(toggle.node)[0]
 
 
 def _exclusive(use: Use, other: Use) -> bool:

@@ -3,99 +3,110 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import keywords
-from tfmigrate.plan.names.context import Context
+from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.contents import all_opaque_sites, models_of, opaque_sites
-from tfmigrate.understand.lifecycle import TRAINING, Use
-from tfmigrate.understand.program import Module, Unit, dotted
+from tfmigrate.understand.lifecycle import TRAINING, Toggle, Use
+from tfmigrate.understand.program import Module, Unit
 from tfmigrate.understand.values import Literal, ModelObject, Site, Sites, Value
-from tfmigrate.walk import walk
 
 _MESSAGE = (
-    "set between compile() and the training at line {line}: the old Keras trained what was trainable at compile(), so "
-    "this had no effect; Keras 3 reads it when the training begins. Leave it out to train as before, or call compile() "
-    "after it if it is meant to have an effect"
+    "{set_} between compile() and the training at {training}: the old Keras trained what was trainable at compile(), "
+    "so this had no effect; Keras 3 reads it when the training begins. Leave it out to train as before, or call "
+    "compile() after it if it is meant to have an effect"
 )
+
+
+@dataclass(frozen=True)
+class _Change:
+    """A change that a model is first trained with, though it was compiled without it."""
+
+    toggle: Toggle
+    module: Module
+    node: cst.BaseExpression
+    """What makes the change where the training is seen too: the assignment, or a call that leads to it."""
+    trained: Site
 
 
 def check(context: Context) -> Iterator[CallChange]:
     """Each change for which no compile() follows before the model is first trained. What two models that are trained in
     turns need is the matter of TFM401."""
-    facts, reader = context.facts, _Reader(context)
-    told: set[cst.CSTNode] = set()
-    for node, value, assigned in facts.toggles:
-        part = _sites(value)
-        if not part or node in told or reader.changes_nothing(node, value, assigned):
-            continue
-        trained = reader.first_training(node, part)
-        if trained is not None:
-            told.add(node)
-            line = facts.module.position(trained.unit)[0]
-            yield CallChange(codes.CHANGED_TRAINABLE, node, _MESSAGE.format(line=line), action="warn")
+    module, told = context.facts.module, set[cst.CSTNode]()
+    for change in context.migration.once(_changes):
+        if change.module is module and change.node not in told:
+            told.add(change.node)
+            toggle = change.toggle
+            where = toggle.site.frame.module.place(toggle.node, module)
+            set_ = "set" if change.node is toggle.node else f"this call sets `trainable` ({where})"
+            message = _MESSAGE.format(set_=set_, training=module.place(change.trained.unit, module))
+            yield CallChange(codes.CHANGED_TRAINABLE, change.node, message, action="warn")
+
+
+def _changes(migration: Migration) -> tuple[_Change, ...]:
+    reader = _Reader(migration)
+    changes = (reader.change(toggle) for facts in migration.facts.modules.values() for toggle in facts.toggles)
+    return tuple(change for change in changes if change is not None)
 
 
 class _Reader:
-    def __init__(self, context: Context) -> None:
-        self._module = context.facts.module
-        self._toggles = [row for facts in context.modules.values() for row in facts.toggles]
-        self._uses = context.migration.facts.uses
-        calls = (call for module in context.modules for call in module.calls)
+    def __init__(self, migration: Migration) -> None:
+        modules = migration.facts.modules
+        self._toggles = [toggle for facts in modules.values() for toggle in facts.toggles]
+        self._uses = migration.facts.uses
+        calls = (call for module in modules for call in module.calls)
         self._set_in_calls = any("trainable" in keywords(call) for call in calls)
 
-    def changes_nothing(self, node: cst.CSTNode, value: Value, assigned: Value) -> bool:
+    def change(self, toggle: Toggle) -> _Change | None:
+        part = _sites(toggle.receiver)
+        compiles = [use for use in self._compiles(part) if not self._is_in_turns(use)] if part else []
+        if not compiles or self._changes_nothing(toggle):
+            return None
+        node: cst.BaseExpression | None = toggle.node
+        for set_ in toggle.site.chain():
+            trained = self._trained_after(set_, compiles)
+            if trained is not None and node is not None:
+                return _Change(toggle, set_.frame.module, node, trained)
+            node = set_.frame.call_node
+        return None
+
+    def _changes_nothing(self, toggle: Toggle) -> bool:
         """Whether what is set was so already: all that the program sets of these models is this value, and it is that
         of the layers of Keras, or of the same model when it was compiled."""
+        value, assigned = toggle.receiver, toggle.assigned
         part = _sites(value)
         loaded = any(model.origin == "loaded" for whole in models_of(value) for model in whole.base_models())
-        others = [row for row in self._toggles if row[0] is not node and not part.isdisjoint(_sites(row[1]))]
-        if loaded or self._set_in_calls or any(other != assigned for _, _, other in others):
+        others = (other for other in self._toggles if other.assigned != assigned)
+        if loaded or self._set_in_calls or any(not part.isdisjoint(_sites(other.receiver)) for other in others):
             return False
         compiled = [dict(use.trainable).get(value) for use in self._compiles(part) if isinstance(value, ModelObject)]
         same = bool(compiled) and all(known == assigned for known in compiled)
         return assigned == Literal(True) or (assigned == Literal(False) and same)
 
-    def first_training(self, node: cst.CSTNode, part: Sites) -> Site | None:
-        """The training that begins with this change, of a model that was compiled without it."""
-        compiles = [use for use in self._compiles(part) if not self._is_in_turns(use)]
-        units = self._places(node) if compiles else ()
-        return next((found for unit in units if (found := self._trained_after(unit, compiles)) is not None), None)
-
-    def _places(self, node: cst.CSTNode) -> Iterator[Unit]:
-        """The statement that sets it, and the one that calls its function, where there is one such call alone."""
-        unit = _unit_of(node, self._module)
-        yield unit
-        function = self._module.function_round(unit)
-        name = function.name.value if function is not None else None
-        calls = [call for call in self._module.calls if dotted(call.func).rpartition(".")[2] == name]
-        if len(calls) == 1:
-            yield _unit_of(calls[0], self._module)
-
-    def _trained_after(self, unit: Unit, compiles: Collection[Use]) -> Site | None:
+    def _trained_after(self, set_: Site, compiles: Collection[Use]) -> Site | None:
         """The training that begins with what is changed under this statement."""
-        function = self._module.function_round(unit)
         for number, use in enumerate(self._uses):
             if use.method in TRAINING and any(_is_same(use, compiled) for compiled in compiles):
-                here = next((site for site in use.site.chain() if self._is_of(site, function)), None)
-                if here is not None and self._is_between(unit, here, self._before(number), compiles):
+                here = use.site.lifted(set_.frame)
+                if here is not None and self._is_between(set_, here, self._before(number), compiles):
                     return here
         return None
-
-    def _is_of(self, site: Site, function: cst.FunctionDef | None) -> bool:
-        return site.frame.module is self._module and site.frame.function is function
 
     def _before(self, number: int) -> list[Use]:
         """What is done before a use with its model: compiled and trained."""
         noted = TRAINING | {"compile"}
         return [use for use in self._uses[:number] if use.method in noted and _is_same(use, self._uses[number])]
 
-    def _is_between(self, unit: Unit, trained: Site, before: Iterable[Use], compiles: Collection[Use]) -> bool:
+    @staticmethod
+    def _is_between(set_: Site, trained: Site, before: Iterable[Use], compiles: Collection[Use]) -> bool:
         """Whether a statement stands between the compile() for a training and the first one after that compile()."""
-        module, order = self._module, self._module.order
+        unit, module = set_.unit, set_.frame.module
+        order = module.order
         if order.get(trained.unit, -1) <= order[unit] or module.exclusive(unit, trained.unit):
             return False
         is_compiled = False
@@ -106,10 +117,10 @@ class _Reader:
                     continue
                 if use.method == "compile":
                     is_compiled = use in compiles
-                elif site is None or self._surely(site.unit, unit):
+                elif site is None or _surely(module, site.unit, unit):
                     is_compiled = False  # Keras 3 asks no more, once it has made the function that trains.
             elif use.method == "compile" and order[unit] < order[site.unit] < order[trained.unit]:
-                if self._surely(site.unit, unit, trained.unit):
+                if _surely(module, site.unit, unit, trained.unit):
                     return False
         return is_compiled
 
@@ -122,11 +133,12 @@ class _Reader:
         trained = (_sites(use.receiver) for use in self._uses if use.method in TRAINING)
         return any(other and (other < own or own < other) for other in trained)
 
-    def _surely(self, unit: Unit, *given: Unit) -> bool:
-        """Whether a unit runs wherever these do: it is under no condition that is not theirs as well."""
-        known = {arm for other in given for arm in self._module.arms(other)}
-        conditions = {arm for arm in self._module.arms(unit) if isinstance(arm[0], cst.If | cst.Try)}
-        return conditions <= known
+
+def _surely(module: Module, unit: Unit, *given: Unit) -> bool:
+    """Whether a unit runs wherever these do: it is under no condition that is not theirs as well."""
+    known = {arm for other in given for arm in module.arms(other)}
+    conditions = {arm for arm in module.arms(unit) if isinstance(arm[0], cst.If | cst.Try)}
+    return conditions <= known
 
 
 def _is_same(use: Use, other: Use) -> bool:
@@ -141,9 +153,3 @@ def _sites(value: Value) -> Sites:
     """What a model, a parallel one or a layer is made of, the wrap left out."""
     models = models_of(value)
     return all_opaque_sites(models) if models else opaque_sites(value)
-
-
-def _unit_of(node: cst.CSTNode, module: Module) -> Unit:
-    """The innermost statement that a node stands in."""
-    round_ = (unit for unit in module.order if any(part is node for part in walk(unit)))
-    return max(round_, key=lambda unit: module.order[unit])  # type: ignore[return-value]

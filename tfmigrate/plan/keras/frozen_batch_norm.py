@@ -44,11 +44,11 @@ def check(context: Context) -> Iterator[CallChange]:
     yield from helper.brought_by(made, changes)
     together = context.migration.once(loaded_with)[facts.module]
     others = any(_has_others(known, settings) for module, known in context.modules.items() if module in together)
-    for node, value, assigned in facts.toggles:
-        loaded = any(_is_loaded(model, settings) for model in models_of(value))
-        if assigned == Literal(False) and (others or loaded):
+    for toggle in facts.toggles:
+        loaded = any(_is_loaded(model, settings) for model in models_of(toggle.receiver))
+        if toggle.assigned == Literal(False) and (others or loaded):
             message = f"{_CHANGED}: if a frozen layer is one, the model trains differently"
-            yield CallChange(codes.FROZEN_BATCH_NORM, node, message, action="warn")
+            yield CallChange(codes.FROZEN_BATCH_NORM, toggle.node, message, action="warn")
     yield from context.migration.once(_saved).files(context)
 
 
@@ -73,7 +73,7 @@ def _saved(migration: Migration) -> SavedHelper:
 
 
 def _freezes(facts: Facts) -> bool:
-    return any(assigned == Literal(False) for _, _, assigned in facts.toggles)
+    return any(toggle.assigned == Literal(False) for toggle in facts.toggles)
 
 
 def _has_others(facts: Facts, settings: Settings) -> bool:

@@ -106,7 +106,7 @@ def _parts(compiles: Iterable[Use]) -> Iterable[_Part]:
 def _is_mixed(part: ModelObject, drafts: _Drafts) -> bool:
     """Whether `trainable` is also set of layers of a model, or of a model in it or round it: one sets the others'."""
     inside = set(part.base_models())
-    for _, value, _ in (row for draft in drafts.values() for row in draft.facts.toggles):
+    for value in (toggle.receiver for draft in drafts.values() for toggle in draft.facts.toggles):
         models = models_of(value)
         if options(value) != {part} and not models and not opaque_sites(value).isdisjoint(part.sites):
             return True
@@ -167,14 +167,13 @@ class _Ways:
             inside = {unit, *self.draft.module.inside(unit)}
             nodes = set(walk(unit))
             trained = [step for step in self.steps if step.site.unit in inside]
-            toggles = [row for row in self.draft.facts.toggles if row[0] in nodes]
+            toggles = [toggle for toggle in self.draft.facts.toggles if toggle.node in nodes]
             if trained:
                 same = all(self.part.needed(use) == self.value for use in trained)
                 return same and unit is trained[0].site.unit
             if toggles:
-                (_, whose, value), *others = toggles
-                known = _is_line(unit) and not others and models_of(whose) == {self.part.model}
-                return known and value == Literal(self.value)
+                known = _is_line(unit) and len(toggles) == 1 and models_of(toggles[0].receiver) == {self.part.model}
+                return known and toggles[0].assigned == Literal(self.value)
             if any(isinstance(node, cst.Call) and _last_name(node.func) in self._setters for node in nodes):
                 return False
         return None
@@ -182,7 +181,7 @@ class _Ways:
     @cached_property
     def _setters(self) -> frozenset[str]:
         """The functions of the module that set some `trainable`."""
-        toggled = {row[0] for row in self.draft.facts.toggles}
+        toggled = {toggle.node for toggle in self.draft.facts.toggles}
         functions = self.draft.module.all_of(cst.FunctionDef)
         return frozenset(function.name.value for function in functions if not toggled.isdisjoint(walk(function)))
 
@@ -208,9 +207,9 @@ def _attribute(part: ModelObject, use: Use, drafts: _Drafts) -> str | None:
     """The attribute whose `trainable` a method of the same object sets."""
     receiver, own = receiver_of(use.site.frame.function), use.site.frame.owner
     for draft in drafts.values() if receiver is not None and own is not None else ():
-        for target, value, _ in draft.facts.toggles:
-            held = target.value if isinstance(target, cst.Attribute) else None
-            if not isinstance(held, cst.Attribute) or models_of(value) != {part} or own is None:
+        for toggle in draft.facts.toggles:
+            held = toggle.node.value if isinstance(toggle.node, cst.Attribute) else None
+            if not isinstance(held, cst.Attribute) or models_of(toggle.receiver) != {part} or own is None:
                 continue
             owner = next((cls for cls in _classes(held, draft) if _share_a_base(cls, own)), None)
             method = next(
@@ -252,9 +251,9 @@ def _targets(unit: Unit) -> set[str]:
 
 def _mentions(draft: Draft) -> Iterator[cst.BaseExpression]:
     """The expressions whose `trainable` is set, and those that models are trained by."""
-    for target, _, _ in draft.facts.toggles:
-        if isinstance(target, cst.Attribute):
-            yield target.value
+    for toggle in draft.facts.toggles:
+        if isinstance(toggle.node, cst.Attribute):
+            yield toggle.node.value
     for use in draft.facts.uses:
         if isinstance(use.call.func, cst.Attribute):
             yield use.call.func.value

@@ -86,7 +86,7 @@ def _says_the_same(first: Use, second: Use, group: Group, draft: Draft) -> bool:
 
     if any(use.site.frame.module is module and is_between(use.site.unit) for use in group.trainings):
         return False
-    toggled = {node for node, _, _ in draft.facts.toggles}
+    toggled = {toggle.node for toggle in draft.facts.toggles}
     if any(is_between(unit) and not toggled.isdisjoint(walk(unit)) for unit in module.order):
         return False
     read = {part.value for arg in second.call.args for part in nodes_in(arg.value, cst.Name)}

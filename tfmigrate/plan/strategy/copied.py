@@ -124,9 +124,9 @@ def _taken_apart(wrap: Wrap, drafts: Iterable[Draft]) -> str | None:
             if isinstance(node, cst.Attribute) and node.attr.value in _PARTS:
                 if any(_is_parallel(option, wrap) for option in draft.facts.options(node.value)):
                     return draft.module.place(node)
-        for node, owner, _ in draft.facts.toggles:
-            if _is_parallel(owner, wrap):
-                return draft.module.place(node)
+        for toggle in draft.facts.toggles:
+            if _is_parallel(toggle.receiver, wrap):
+                return draft.module.place(toggle.node)
     return None
 
 
