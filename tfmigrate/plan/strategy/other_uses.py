@@ -7,20 +7,23 @@ from collections.abc import Iterator
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.change.calls import text_of
+from tfmigrate.plan.change.calls import passed_as, text_of
 from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.strategy.other_names import other_names
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.program import Module, dotted, import_statements, imports_of
+from tfmigrate.understand.unreached import never_runs
 from tfmigrate.understand.values import Method, ModuleValue, Opaque, Symbol, Value, options
 from tfmigrate.understand.wrapper_classes import copied_by
 from tfmigrate.walk import walk
 
 
 def say_other_uses(draft: Draft, facts: ProgramFacts) -> None:
-    """A value passed on, code never reached, Keras handed in from elsewhere, a copy."""
-    for node in (*_passed_on(draft, facts), *_unreached(draft)):
+    """A value passed on, code that was not walked, Keras handed in from elsewhere, a copy."""
+    unreached = list(_unreached(draft))
+    for node in (*_passed_on(draft, facts), *(call for call in unreached if not _becomes_template(call, draft))):
         message = "multi_gpu_model is used here without a call that was followed"
         draft.say(codes.NOT_FOLLOWED, node, message, "refuse")
     for call, keras in _through_unknown(draft):
@@ -87,6 +90,16 @@ def _unreached(draft: Draft) -> Iterator[cst.Call]:
     for call in draft.module.calls:
         if call.func not in draft.facts.values and _is_imported_name(draft.module, call.func):
             yield call
+
+
+def _becomes_template(call: cst.Call, draft: Draft) -> bool:
+    """Write the model for a call behind the end of its block, which never runs; whether it is such a call."""
+    template = passed_as("model", 0, call)
+    if template is None or template.star or not never_runs(call, draft.module):
+        return False
+    message = "this call is never reached: the model is written in its place"
+    draft.change(codes.MULTI_GPU_MODEL, call, message, Replace(call, (template.value,)))
+    return True
 
 
 def _is_imported_name(module: Module, node: cst.BaseExpression) -> bool:

@@ -1,0 +1,30 @@
+"""Statements that never run, because the block leaves above them."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from tfmigrate.understand.program import Module, Unit, units_of
+from tfmigrate.walk import walk
+
+_LEAVING = cst.Return | cst.Raise | cst.Continue | cst.Break
+
+
+def never_runs(node: cst.CSTNode, module: Module) -> bool:
+    """Whether an expression stands behind a `return`, `raise`, `continue` or `break` of a block round it."""
+    for unit in (unit for unit in module.places if node in walk(unit)):
+        place = module.places[unit]
+        if any(_leaves(above) for above in units_of(place.block)[: place.index]):
+            return True
+    return False
+
+
+def _leaves(unit: Unit) -> bool:
+    """Whether what follows a statement is never reached."""
+    if isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite):
+        return any(isinstance(small, _LEAVING) for small in unit.body)
+    if isinstance(unit, cst.If) and unit.orelse is not None:
+        other = unit.orelse
+        through_other = _leaves(other) if isinstance(other, cst.If) else any(map(_leaves, units_of(other.body)))
+        return through_other and any(map(_leaves, units_of(unit.body)))
+    return False
