@@ -11,6 +11,7 @@ from tfmigrate.plan.edits import ImportNames, Insert, Rank, Unwrap
 from tfmigrate.plan.names.imports import in_try
 from tfmigrate.understand.program import (
     Unit,
+    dotted,
     import_statements,
     imports_at,
     imports_of,
@@ -22,6 +23,7 @@ from tfmigrate.understand.program import (
 )
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import reaching
+from tfmigrate.walk import calls_in, nodes_in
 
 
 def import_tensorflow(draft: Draft) -> None:
@@ -36,7 +38,7 @@ def import_tensorflow(draft: Draft) -> None:
             (conditional if draft.scope_round(unit) is draft.scopes.module else inner).append((statement, unit))
     if not draft.reaches_into(draft.tf):
         return
-    place = _place_for_import(draft)
+    place = _below_settings(_place_for_import(draft), draft)
     if not standing and place is not None:
         draft.edits.append(Insert(place, f"import tensorflow as {draft.tf}", rank=Rank.IMPORT))
         for statement, unit in conditional:
@@ -79,6 +81,52 @@ def _place_for_import(draft: Draft) -> Unit | None:
         if keras is not None or isinstance(unit, cst.FunctionDef | cst.ClassDef | cst.With | cst.For | cst.While):
             break
     return keras or first or standing or above
+
+
+def _below_settings(place: Unit | None, draft: Draft) -> Unit | None:
+    """A place for the import, or one further down where variables of the environment are set between: TensorFlow reads
+    many of them when it is imported."""
+    units = units_of(draft.module.tree)
+    if place is None or place not in units or any(_brings_tensorflow(unit) for unit in units[: units.index(place) + 1]):
+        return place
+    setting: set[str] = set()
+    using: set[str] = set()
+    for number, unit in enumerate(units):
+        after = number >= units.index(place)
+        if isinstance(unit, cst.FunctionDef):
+            if any(draft.reaches_into(draft.tf, part) for part in (unit.params, *unit.decorators)):
+                return place
+            using.update({unit.name.value} if draft.reaches_into(draft.tf, unit) else ())
+            setting.update({unit.name.value} if _sets_environment(unit) else ())
+            continue
+        names = {node.value for node in nodes_in(unit, cst.Name)}
+        if draft.reaches_into(draft.tf, unit) or _brings_tensorflow(unit) or not using.isdisjoint(names):
+            return place
+        if after and (_sets_environment(unit) or not setting.isdisjoint(names)) and number + 1 < len(units):
+            place = units[number + 1]
+    return place
+
+
+def _brings_tensorflow(unit: Unit) -> bool:
+    return any(root in ("keras", "tensorflow") for small in imports_at(unit) for root in packages_of(small))
+
+
+def _sets_environment(unit: Unit) -> bool:
+    """Whether a statement sets variables of the environment: `os.environ[...] = ...`, setdefault(), update()."""
+    for part in nodes_in(unit, cst.AssignTarget):
+        if isinstance(part.target, cst.Subscript) and _is_environment(part.target.value):
+            return True
+    return any(_is_setter(call.func) for call in calls_in(unit))
+
+
+def _is_setter(func: cst.BaseExpression) -> bool:
+    if isinstance(func, cst.Attribute) and func.attr.value in ("setdefault", "update"):
+        return _is_environment(func.value)
+    return dotted(func).rpartition(".")[2] in ("putenv", "load_dotenv")
+
+
+def _is_environment(node: cst.BaseExpression) -> bool:
+    return dotted(node).rpartition(".")[2] == "environ"
 
 
 def _is_standard(unit: Unit) -> bool:
