@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import libcst as cst
 
@@ -13,6 +13,7 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, keywords, quoted, text_of
 from tfmigrate.plan.keras.creation_order import kind_of, numbers_of_layers, unnamed_layers
 from tfmigrate.plan.keras.layer_places import models_by_call
+from tfmigrate.plan.keras.loads_by_name import Load, loads_by_name
 from tfmigrate.plan.keras.texts_of_names import Mention, mentions_in
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.program import Module
@@ -29,6 +30,9 @@ def check(context: Context) -> Iterator[CallChange]:
             yield _named(call, found.named[call], found, context)
     for mention in found.uncounted.get(context.facts.module, ()):
         yield CallChange(codes.AUTOMATIC_NAMES, mention.node, _advice(mention), action="warn")
+    for load in found.loads:
+        if load.module is context.facts.module:
+            yield CallChange(codes.AUTOMATIC_NAMES, load.call, _advice_of_load(load), action="warn")
 
 
 def _clashes(context: Context) -> Iterator[CallChange]:
@@ -73,6 +77,8 @@ class _DependedOn:
     """Where those are mentioned; the others among them would get such a name instead."""
     uncounted: Mapping[Module, Collection[Mention]]
     """Mentions of which it cannot be said which layer is meant."""
+    loads: Collection[Load]
+    """What loads weights by names of layers that cannot be counted."""
 
 
 def names_kept(migration: Migration) -> Mapping[cst.Call, str]:
@@ -93,7 +99,8 @@ def _depended_on(migration: Migration) -> _DependedOn:
         for module, facts in migration.facts.modules.items()
         for mention in mentions_in(facts, migration, frozenset(kinds))
     ]
-    certain = migration.once(numbers_of_layers) if mentions else {}
+    loads = migration.once(loads_by_name)
+    certain = migration.once(numbers_of_layers) if mentions or loads else {}
     wanted: dict[str, dict[int, tuple[Module, cst.CSTNode]]] = {}
     uncounted: dict[Module, list[Mention]] = {}
     for module, mention in mentions:
@@ -104,6 +111,11 @@ def _depended_on(migration: Migration) -> _DependedOn:
         numbers = certain[kind].values() if mention.number is None else {mention.number} & {*certain[kind].values()}
         for number in numbers:
             wanted.setdefault(kind, {}).setdefault(number, (module, mention.node))
+    for load in loads:
+        for kind, calls in load.layers.items():
+            for number in {certain[kind][call] for call in calls} if kind in certain else ():
+                wanted.setdefault(kind, {}).setdefault(number, (load.module, load.call))
+    left = [replace(load, layers={kind: load.layers[kind] for kind in load.layers.keys() - certain}) for load in loads]
     named: dict[cst.Call, str] = {}
     because: dict[cst.Call, tuple[Module, cst.CSTNode]] = {}
     for kind, places in wanted.items():
@@ -113,7 +125,7 @@ def _depended_on(migration: Migration) -> _DependedOn:
                 named[call] = f"{snake(kind)}_{number}"
                 if number in places:
                     because[call] = places[number]
-    return _DependedOn(named, because, uncounted)
+    return _DependedOn(named, because, uncounted, [load for load in left if load.layers])
 
 
 def _without_clashes(wanted: Collection[int], numbers: Collection[int]) -> set[int]:
@@ -133,11 +145,22 @@ def _named(call: cst.Call, name: str, found: _DependedOn, context: Context) -> C
     message = f"old Keras called this layer {name!r}, today's counts from {today!r}: "
     if call in found.because:
         module, node = found.because[call]
-        message += f"it gets that name, which is mentioned at {module.place(node, context.facts.module)}"
+        how = "by which weights are loaded" if isinstance(node, cst.Call) else "which is mentioned"
+        message += f"it gets that name, {how} at {module.place(node, context.facts.module)}"
     else:
         message += "it gets that name, since another layer of its kind does, which it would clash with"
     edit = Revision(call, set=(("name", quoted(name, context.quote)),))
     return CallChange(codes.AUTOMATIC_NAMES, call, message, edit)
+
+
+def _advice_of_load(load: Load) -> str:
+    kinds = sorted(load.layers)
+    first = snake(kinds[0])
+    return (
+        f"weights are loaded by the names of layers: a file of old Keras counts those without a name from '{first}_1', "
+        f"today's Keras from {first!r}, so that layers get no weights, or those of others, without a word. Name each "
+        f"{' and '.join(kinds)}, or make one more before the first, which takes the name that is too many"
+    )
 
 
 def _advice(mention: Mention) -> str:

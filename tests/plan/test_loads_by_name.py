@@ -1,0 +1,76 @@
+"""Weights that are loaded by names, where layers have those that Keras gave them (TFM281)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.kit import actions, check_migrated
+
+PROGRAM = """\
+from {keras}.callbacks import ModelCheckpoint
+from {keras}.layers import Activation, BatchNormalization, Conv2D, Dense, Flatten, LSTM, TimeDistributed
+from {keras}.models import Sequential
+from {keras}.utils import multi_gpu_model
+
+{code}
+parallel = multi_gpu_model(model, gpus=2)
+parallel.compile("sgd", "mse")
+parallel.train_on_batch(x, y)
+"""
+MODEL = "model = Sequential([Dense(4, input_shape=(4,)), Activation('relu'), Dense(4), Dense(1, name='out')])\n"
+LOAD = "model.load_weights('start.h5', by_name=True)"
+REPEATED = (
+    "def block(model):\n    model.add(Conv2D(4, 3))\n    model.add(BatchNormalization())\n\n\n"
+    "model = Sequential()\nfor _ in range(3):\n    block(model)\n"
+)
+
+
+def program(code: str, keras: str = "keras") -> str:
+    return PROGRAM.format(code=code, keras=keras)
+
+
+@pytest.mark.parametrize(
+    "load",
+    [
+        LOAD,
+        "model.load_weights('start.h5', True)",
+        "model.load_weights(path, by_name=True, skip_mismatch=True)",
+        "model.load_weights(path, by_name=by_name)",
+    ],
+)
+def test_layers_with_weights_get_the_names_that_the_file_has(load: str) -> None:
+    file = check_migrated(program(MODEL + load))
+    after = file.after.replace("'", '"')
+    assert [f'name="{name}' in after for name in ("dense_1", "dense_2", "activation")] == [True, True, False]
+    assert actions(file, "TFM281") == ["rewrite", "rewrite"]
+
+
+def test_layers_that_cannot_be_counted_are_told_where_it_is_loaded() -> None:
+    file = check_migrated(program(REPEATED + LOAD))
+    (finding,) = (finding for finding in file.findings if finding.code == "TFM281")
+    assert (finding.action, file.before.splitlines()[finding.line - 1]) == ("warn", LOAD)
+    assert "'batch_normalization_1'" in finding.message
+    assert "Name each BatchNormalization and Conv2D" in finding.message
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        MODEL + "model.load_weights('start.h5')",
+        MODEL + "model.load_weights('start.h5', by_name=False)",
+        MODEL + "model.load_weights('start.h5', False)",
+        MODEL + "model.load_weights('start.h5', by_name=None)",
+        MODEL + f"model.save_weights('start.h5')\n{LOAD}",
+        MODEL + f"saver = ModelCheckpoint('start.h5', save_weights_only=True)\n{LOAD}",
+        f"model = Sequential([Dense(4, name='a', input_shape=(4,)), Activation('relu'), Flatten()])\n{LOAD}",
+        f"model = Sequential([TimeDistributed(Dense(4), name='a', input_shape=(4, 4)), LSTM(4, name='b')])\n{LOAD}",
+        MODEL + "other.load_weights('start.h5', names=True)",
+    ],
+)
+def test_other_loading_needs_no_names(code: str) -> None:
+    assert not actions(check_migrated(program(code)), "TFM281")
+
+
+def test_tf_keras_counts_as_it_did() -> None:
+    for code in (MODEL + LOAD, REPEATED + LOAD):
+        assert not actions(check_migrated(program(code, "tensorflow.keras")), "TFM281")

@@ -1,0 +1,88 @@
+"""`load_weights(path, by_name=True)`: layers without names of their own are found by those that Keras gave them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+import libcst as cst
+
+from tfmigrate.plan.change.calls import is_false, passed_as, text_of
+from tfmigrate.plan.keras.creation_order import unnamed_layers
+from tfmigrate.plan.keras.file_arguments import by_name_of
+from tfmigrate.plan.names.context import Migration
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import Module
+from tfmigrate.understand.reaching import settled
+
+_WITHOUT_WEIGHTS = frozenset(
+    {
+        "ActivityRegularization", "Activation", "Add", "AlphaDropout", "Average", "Concatenate", "Dot", "Dropout",
+        "ELU", "Flatten", "GaussianDropout", "GaussianNoise", "Input", "InputLayer", "Lambda", "LeakyReLU", "Masking",
+        "Maximum", "Minimum", "Multiply", "Permute", "ReLU", "RepeatVector", "Reshape", "Softmax", "Subtract",
+        "ThresholdedReLU",
+    }
+)  # fmt: skip
+_OF_SPACE = ("AveragePooling", "Cropping", "GlobalAveragePooling", "GlobalMaxPooling", "MaxPooling", "SpatialDropout",
+             "UpSampling", "ZeroPadding")  # fmt: skip
+_WRAPPERS = frozenset({"keras.layers.TimeDistributed", "keras.layers.Bidirectional"})
+_WRITING = frozenset({"save", "save_weights", "ModelCheckpoint"})
+
+
+@dataclass(frozen=True, eq=False)
+class Load:
+    """A call that loads weights by names."""
+
+    module: Module
+    call: cst.Call
+    layers: Mapping[str, Collection[cst.Call]]
+    """By their kind, the layers with weights and without a name that the program makes."""
+
+
+def loads_by_name(migration: Migration) -> tuple[Load, ...]:
+    """What loads files by names; but for those that the program writes itself, where both are named by one Keras."""
+    loads = [(facts, call) for facts in migration.facts.modules.values() for call in _loads(facts)]
+    layers = _layers_with_weights(migration) if loads else {}
+    if not layers:
+        return ()
+    written = {path for facts in migration.facts.modules.values() for path in _paths_written(facts, migration)} - {None}
+    others = [(facts, call) for facts, call in loads if _path(call, facts, migration) not in written]
+    return tuple(Load(facts.module, call, layers) for facts, call in others)
+
+
+def _loads(facts: Facts) -> Iterator[cst.Call]:
+    for call in facts.module.calls:
+        if isinstance(call.func, cst.Attribute) and call.func.attr.value == "load_weights":
+            by_name = by_name_of(call, facts)
+            if by_name is not None and not is_false(by_name.value):
+                yield call
+
+
+def _layers_with_weights(migration: Migration) -> dict[str, list[cst.Call]]:
+    """By their kind, those that may have no name; the name of one in a wrapper is not looked for."""
+    inner = {
+        arg.value
+        for facts in migration.facts.modules.values()
+        for call in facts.module.calls
+        if facts.canonical(call.func) in _WRAPPERS
+        for arg in call.args
+    }
+    found: dict[str, list[cst.Call]] = {}
+    for kind, calls in migration.once(unnamed_layers).items():
+        outer = [call for call in calls if call not in inner]
+        if outer and kind not in _WITHOUT_WEIGHTS and not kind.startswith(_OF_SPACE):
+            found[kind] = outer
+    return found
+
+
+def _paths_written(facts: Facts, migration: Migration) -> Iterator[str | None]:
+    for call in facts.module.calls:
+        last = call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
+        if last in _WRITING or names.canonical(facts.symbols.get(call.func, "")).endswith(".ModelCheckpoint"):
+            yield _path(call, facts, migration)
+
+
+def _path(call: cst.Call, facts: Facts, migration: Migration) -> str | None:
+    given = passed_as("filepath", 0, call)
+    return text_of(settled(given.value, migration.scopes_of(facts.module))) if given is not None else None
