@@ -366,3 +366,38 @@ def test_a_suppressed_name_stays_as_keras_gives_it() -> None:
     file = migrate(PROGRAM.format(code=code, text='model.get_layer("dense_2")'))
     assert names_in(file) == []
     assert actions(file, "TFM281") == ["suppressed"]
+
+
+NESTED = """\
+from {keras}.layers import Dense, Input
+from {keras}.models import Model, Sequential
+from {keras}.utils import multi_gpu_model
+
+inner = Sequential([Dense(4, input_shape=(4,), name="a")]{named})
+rows = Input((4,))
+model = Model(rows, Dense(1, name="b")(inner(rows)))
+multi_gpu_model(model, gpus=2).compile("sgd", "mse")
+print(model.get_layer({looked}))
+"""
+
+
+@pytest.mark.parametrize(
+    ("keras", "looked", "told"),
+    [
+        ("keras", "'sequential_1'", 1),
+        ("keras", "name='sequential_2'", 1),
+        ("keras", "'model_1'", 1),
+        ("tensorflow.keras", "'sequential'", 0),
+        ("tensorflow.keras", "'sequential_1'", 0),
+        ("tensorflow.keras", "'model'", 1),
+        ("tensorflow.keras", "'functional_1'", 1),
+        ("keras", "'a'", 0),
+        ("keras", "'model_of_mine'", 0),
+        ("keras", "index=1", 0),
+    ],
+)
+def test_a_model_that_is_looked_up_by_the_name_it_got(keras: str, looked: str, told: int) -> None:
+    file = check_migrated(NESTED.format(keras=keras, looked=looked, named=""))
+    assert actions(file, "TFM281") == ["warn"] * told
+    named = check_migrated(NESTED.format(keras=keras, looked=looked, named=f", name={looked.rpartition('=')[2]}"))
+    assert not actions(named, "TFM281")

@@ -1,4 +1,4 @@
-"""Weights that are loaded by names, where layers have those that Keras gave them (TFM281)."""
+"""Weights that are loaded by names, and names that are taken apart, of layers that Keras named (TFM281)."""
 
 from __future__ import annotations
 
@@ -74,3 +74,48 @@ def test_other_loading_needs_no_names(code: str) -> None:
 def test_tf_keras_counts_as_it_did() -> None:
     for code in (MODEL + LOAD, REPEATED + LOAD):
         assert not actions(check_migrated(program(code, "tensorflow.keras")), "TFM281")
+
+
+FOR = "for layer in model.layers:\n    "
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        'print(int(layer.name.split("_")[1]))',
+        'kind, number = layer.name.rsplit("_", 1)',
+        "print(layer.name.rpartition('_')[0])",
+        "print(layer.name[-1])",
+        "print(layer.name[:-2])",
+        "print(re.search(r'_\\d+$', layer.name))",
+        "print(re.sub('_[0-9]', '', layer.name))",
+    ],
+)
+def test_names_that_are_taken_apart_are_those_of_old_keras(read: str) -> None:
+    file = check_migrated(program(f"import re\n{MODEL}{FOR}{read}"))
+    assert actions(file, "TFM281") == ["rewrite"] * 3
+    file = check_migrated(program(f"import re\n{REPEATED}{FOR}{read}"))
+    (finding,) = (finding for finding in file.findings if finding.code == "TFM281")
+    assert finding.action == "warn"
+    assert "no number" in finding.message
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        'print(layer.name.split("_")[0])',
+        'print(layer.name.partition("_")[0])',
+        'print(layer.name.split("/")[1])',
+        "print(re.search('dense', layer.name))",
+        "print(layer.name)",
+        "print(person.name.split('_')[1])",
+        "print(layer.weights[0].shape[-1])",
+    ],
+)
+def test_what_is_the_same_today_is_left_alone(read: str) -> None:
+    assert not actions(check_migrated(program(f"import re\n{MODEL}{FOR}{read}")), "TFM281")
+
+
+def test_names_of_the_program_s_own_may_be_taken_apart() -> None:
+    text = "model = Sequential([Dense(4, name='a_1', input_shape=(4,)), Dense(1, name='a_2')])\n"
+    assert not actions(check_migrated(program(f"{text}{FOR}print(layer.name.split('_')[1])")), "TFM281")

@@ -10,12 +10,14 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import Revision, keywords, quoted, text_of
+from tfmigrate.plan.change.calls import Revision, keywords, passed_as, quoted, text_of
 from tfmigrate.plan.keras.creation_order import kind_of, numbers_of_layers, unnamed_layers
 from tfmigrate.plan.keras.layer_places import models_by_call
-from tfmigrate.plan.keras.loads_by_name import Load, loads_by_name
-from tfmigrate.plan.keras.texts_of_names import Mention, mentions_in
+from tfmigrate.plan.keras.loads_by_name import NamesRead, loads_by_name
+from tfmigrate.plan.keras.parts_of_names import parts_of_names
+from tfmigrate.plan.keras.texts_of_names import Mention, given_names, mentions_in
 from tfmigrate.plan.names.context import Context, Migration
+from tfmigrate.understand import names
 from tfmigrate.understand.program import Module
 
 
@@ -24,15 +26,16 @@ def check(context: Context) -> Iterator[CallChange]:
     if (context.settings.written_for("keras") or ()) >= (3,):
         return
     yield from _clashes(context)
+    yield from _models_looked_up(context)
     found = context.migration.once(_depended_on)
     for call in context.facts.module.calls:
         if call in found.named:
             yield _named(call, found.named[call], found, context)
     for mention in found.uncounted.get(context.facts.module, ()):
         yield CallChange(codes.AUTOMATIC_NAMES, mention.node, _advice(mention), action="warn")
-    for load in found.loads:
-        if load.module is context.facts.module:
-            yield CallChange(codes.AUTOMATIC_NAMES, load.call, _advice_of_load(load), action="warn")
+    for read in found.read:
+        if read.module is context.facts.module:
+            yield CallChange(codes.AUTOMATIC_NAMES, read.node, _advice_of_names(read), action="warn")
 
 
 def _clashes(context: Context) -> Iterator[CallChange]:
@@ -49,6 +52,39 @@ def _clashes(context: Context) -> Iterator[CallChange]:
                 "one name in a model: give this one another name"
             )
             yield CallChange(codes.AUTOMATIC_NAMES, name.value, message, action="warn")
+
+
+_OF_MODEL = re.compile(r"(model|functional|sequential)(_\d+)?").fullmatch
+
+
+def _models_looked_up(context: Context) -> Iterator[CallChange]:
+    """`get_layer("model_1")`, a model in the model; tf.keras called a Sequential as Keras 3 does."""
+    facts = context.facts
+    for call in facts.module.calls:
+        given = passed_as("name", 0, call) if _last_name(call.func) == "get_layer" else None
+        text = text_of(given.value) if given is not None else None
+        found = _OF_MODEL(text) if text is not None else None
+        if given is None or found is None or text in context.migration.once(given_names):
+            continue
+        if found[1] != "sequential" or context.migration.once(_makes_old_sequential):
+            message = (
+                f"{text!r} is a name that old Keras gave a model; Keras 3 calls those without one 'functional', "
+                "'functional_1', ... and 'sequential', 'sequential_1', ...: name the model, and use that name here"
+            )
+            yield CallChange(codes.AUTOMATIC_NAMES, given.value, message, action="warn")
+
+
+def _last_name(func: cst.BaseExpression) -> str:
+    return func.attr.value if isinstance(func, cst.Attribute) else ""
+
+
+def _makes_old_sequential(migration: Migration) -> bool:
+    """Whether the program makes a Sequential of standalone Keras, which counted from 1."""
+    return any(
+        names.flavour(name) == "keras" and names.canonical(name).endswith(".Sequential")
+        for facts in migration.facts.modules.values()
+        for name in set(facts.symbols.values())
+    )
 
 
 def _may_meet(call: cst.Call, other: cst.Call, migration: Migration) -> bool:
@@ -77,8 +113,8 @@ class _DependedOn:
     """Where those are mentioned; the others among them would get such a name instead."""
     uncounted: Mapping[Module, Collection[Mention]]
     """Mentions of which it cannot be said which layer is meant."""
-    loads: Collection[Load]
-    """What loads weights by names of layers that cannot be counted."""
+    read: Collection[NamesRead]
+    """What reads names of layers that cannot be counted."""
 
 
 def names_kept(migration: Migration) -> Mapping[cst.Call, str]:
@@ -99,8 +135,8 @@ def _depended_on(migration: Migration) -> _DependedOn:
         for module, facts in migration.facts.modules.items()
         for mention in mentions_in(facts, migration, frozenset(kinds))
     ]
-    loads = migration.once(loads_by_name)
-    certain = migration.once(numbers_of_layers) if mentions or loads else {}
+    reading = (*migration.once(loads_by_name), *migration.once(parts_of_names))
+    certain = migration.once(numbers_of_layers) if mentions or reading else {}
     wanted: dict[str, dict[int, tuple[Module, cst.CSTNode]]] = {}
     uncounted: dict[Module, list[Mention]] = {}
     for module, mention in mentions:
@@ -111,11 +147,12 @@ def _depended_on(migration: Migration) -> _DependedOn:
         numbers = certain[kind].values() if mention.number is None else {mention.number} & {*certain[kind].values()}
         for number in numbers:
             wanted.setdefault(kind, {}).setdefault(number, (module, mention.node))
-    for load in loads:
-        for kind, calls in load.layers.items():
+    for read in reading:
+        for kind, calls in read.layers.items():
             for number in {certain[kind][call] for call in calls} if kind in certain else ():
-                wanted.setdefault(kind, {}).setdefault(number, (load.module, load.call))
-    left = [replace(load, layers={kind: load.layers[kind] for kind in load.layers.keys() - certain}) for load in loads]
+                wanted.setdefault(kind, {}).setdefault(number, (read.module, read.node))
+    rest = [{kind: read.layers[kind] for kind in read.layers.keys() - certain} for read in reading]
+    left = [replace(read, layers=layers) for read, layers in zip(reading, rest, strict=True)]
     named: dict[cst.Call, str] = {}
     because: dict[cst.Call, tuple[Module, cst.CSTNode]] = {}
     for kind, places in wanted.items():
@@ -125,7 +162,7 @@ def _depended_on(migration: Migration) -> _DependedOn:
                 named[call] = f"{snake(kind)}_{number}"
                 if number in places:
                     because[call] = places[number]
-    return _DependedOn(named, because, uncounted, [load for load in left if load.layers])
+    return _DependedOn(named, because, uncounted, [read for read in left if read.layers])
 
 
 def _without_clashes(wanted: Collection[int], numbers: Collection[int]) -> set[int]:
@@ -145,7 +182,7 @@ def _named(call: cst.Call, name: str, found: _DependedOn, context: Context) -> C
     message = f"old Keras called this layer {name!r}, today's counts from {today!r}: "
     if call in found.because:
         module, node = found.because[call]
-        how = "by which weights are loaded" if isinstance(node, cst.Call) else "which is mentioned"
+        how = "which is mentioned" if isinstance(node, cst.BaseString) else "which is read"
         message += f"it gets that name, {how} at {module.place(node, context.facts.module)}"
     else:
         message += "it gets that name, since another layer of its kind does, which it would clash with"
@@ -153,24 +190,31 @@ def _named(call: cst.Call, name: str, found: _DependedOn, context: Context) -> C
     return CallChange(codes.AUTOMATIC_NAMES, call, message, edit)
 
 
-def _advice_of_load(load: Load) -> str:
-    kinds = sorted(load.layers)
+def _advice_of_names(read: NamesRead) -> str:
+    kinds = sorted(read.layers)
     first = snake(kinds[0])
+    listed = " and ".join(kinds)
+    advice = f"Name each {listed}, or make one more before the first, which takes the name that is too many"
+    if read.by_file:
+        return (
+            f"weights are loaded by the names of layers: a file of old Keras counts those without a name from "
+            f"'{first}_1', today's Keras from {first!r}, so that layers get no weights, or those of others, without a "
+            f"word. {advice}"
+        )
     return (
-        f"weights are loaded by the names of layers: a file of old Keras counts those without a name from '{first}_1', "
-        f"today's Keras from {first!r}, so that layers get no weights, or those of others, without a word. Name each "
-        f"{' and '.join(kinds)}, or make one more before the first, which takes the name that is too many"
+        f"this reads names that Keras gives to layers: old Keras counted from '{first}_1', today's begins with "
+        f"{first!r}, which has no number. {advice}"
     )
 
 
 def _advice(mention: Mention) -> str:
     if mention.number is None:
-        names = f"names that begin with {mention.prefix + '_'!r}"
+        called = f"names that begin with {mention.prefix + '_'!r}"
     else:
-        names = f"the name {f'{mention.prefix}_{mention.number}'!r}"
+        called = f"the name {f'{mention.prefix}_{mention.number}'!r}"
     if mention.prefix == "input":
-        return f"Keras 3 gives no input {names}, but 'input_layer', and so on: name the Input, and use that name here"
-    counts = f"standalone Keras gave {names} to layers without one, today's Keras counts from {mention.prefix!r}"
+        return f"Keras 3 gives no input {called}, but 'input_layer', and so on: name the Input, and use that name here"
+    counts = f"standalone Keras gave {called} to layers without one, today's Keras counts from {mention.prefix!r}"
     if mention.is_of_layer:
         return f"{counts}: name the layer that is meant, and use that name here"
     return f"{counts}, and tensors have other names than those made of it: find the tensor through its layer"

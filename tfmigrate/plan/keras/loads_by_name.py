@@ -31,16 +31,17 @@ _WRITING = frozenset({"save", "save_weights", "ModelCheckpoint"})
 
 
 @dataclass(frozen=True, eq=False)
-class Load:
-    """A call that loads weights by names."""
+class NamesRead:
+    """What reads names of layers, whichever they are: a file that is loaded by them, or the text itself."""
 
     module: Module
-    call: cst.Call
+    node: cst.BaseExpression
     layers: Mapping[str, Collection[cst.Call]]
-    """By their kind, the layers with weights and without a name that the program makes."""
+    """By their kind, the layers without a name that the program makes, as far as they are concerned."""
+    by_file: bool
 
 
-def loads_by_name(migration: Migration) -> tuple[Load, ...]:
+def loads_by_name(migration: Migration) -> tuple[NamesRead, ...]:
     """What loads files by names; but for those that the program writes itself, where both are named by one Keras."""
     loads = [(facts, call) for facts in migration.facts.modules.values() for call in _loads(facts)]
     layers = _layers_with_weights(migration) if loads else {}
@@ -48,7 +49,7 @@ def loads_by_name(migration: Migration) -> tuple[Load, ...]:
         return ()
     written = {path for facts in migration.facts.modules.values() for path in _paths_written(facts, migration)} - {None}
     others = [(facts, call) for facts, call in loads if _path(call, facts, migration) not in written]
-    return tuple(Load(facts.module, call, layers) for facts, call in others)
+    return tuple(NamesRead(facts.module, call, layers, by_file=True) for facts, call in others)
 
 
 def _loads(facts: Facts) -> Iterator[cst.Call]:

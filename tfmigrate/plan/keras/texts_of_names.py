@@ -43,7 +43,7 @@ def mentions_in(facts: Facts, migration: Migration, prefixes: Set[str]) -> Itera
     """The mentions in a module of layers of these kinds, which have no names of the program's own."""
     if not any(f"{prefix}_" in facts.module.text for prefix in prefixes):
         return
-    given = migration.once(_given_names)
+    given = migration.once(given_names)
     own = _OwnTexts(facts, migration)
     for node in facts.module.all_of(cst.SimpleString):
         for mention in _mentions(node, text_of(node) or "", prefixes):
@@ -71,7 +71,7 @@ def _mentions(node: cst.SimpleString, text: str, prefixes: Set[str]) -> Iterator
         yield Mention(node, found["prefix"], None)
 
 
-def _given_names(migration: Migration) -> frozenset[str]:
+def given_names(migration: Migration) -> frozenset[str]:
     """The names that the program gives itself, of whatever."""
     modules = migration.facts.modules.values()
     texts = (
