@@ -84,6 +84,19 @@ def test_in_a_file_that_uses_keras(what: str) -> None:
         ("TFM108", "from lab.models import make_parallel\n\nmake_parallel(model, 2)\n"),
         ("TFM108", "import lab\n\nlab.to_multi_gpu(model)\n"),
         ("TFM101", 'from tensorflow import keras\n\nspread = getattr(keras.utils, "multi_gpu_model")\n'),
+        (
+            "TFM101",
+            "from tensorflow.keras import utils\n\n\ndef make(home, name, *given):\n"
+            "    return getattr(home, name)(*given)\n"
+            '\n\nmake(utils, "multi_gpu_model", model, 2)\n',
+        ),
+        ("TFM101", 'from tensorflow.keras import utils\n\nvars(utils)["multi_gpu_model"](model, 2)\n'),
+        ("TFM101", 'from tensorflow.keras import utils\n\nutils.__dict__["multi_gpu_model"](model, 2)\n'),
+        (
+            "TFM101",
+            "import operator\n\nfrom tensorflow.keras import utils\n\n"
+            'operator.attrgetter("multi_gpu_model")(utils)(model, 2)\n',
+        ),
         ("TFM109", 'def f(lib, m):\n    return getattr(lib.utils, "multi_gpu_model")(m, 2)\n'),
         ("TFM109", "def f(lib, m):\n    return lib.utils.multi_gpu_model(m, 2)\n"),
     ],

@@ -70,8 +70,9 @@ def python_generators(
     yield from kept.brought_by(taken, taken.values(), leave_out=lambda unit: _asks_for_none(unit) and not some_are_none)
     for call, name in _elsewhere(facts).items():
         message = (
-            f"the definition of {name}() was not found: if it is a Python generator, Keras 3 under a strategy skips "
-            "some of its batches; pass tfmigrate its folder too, or use a Sequence or a tf.data.Dataset"
+            f"the definition of {name}() was not found beside this file, above it, or in a folder that it adds to "
+            "sys.path: if it is a Python generator, Keras 3 under a strategy skips some of its batches; pass tfmigrate "
+            "its file there too, or use a Sequence or a tf.data.Dataset"
         )
         yield CallChange(codes.PYTHON_GENERATOR, call, message, action="warn")
     for call, problem in warned.items():

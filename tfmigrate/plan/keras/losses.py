@@ -134,9 +134,10 @@ def hidden_losses(facts: Facts) -> Iterator[CallChange]:
                 continue
             seen.update(walk(part))
             message = (
-                f"the definition of {name} was not found: if it computes over the whole batch or returns one "
-                "number, each replica would see only its own part, and Keras 3 would multiply the number; pass "
-                "tfmigrate its folder too, or make sure that it returns one value for each sample"
+                f"the definition of {name} was not found beside this file, above it, or in a folder that it adds to "
+                "sys.path: if it computes over the whole batch or returns one number, each replica would see only its "
+                "own part, and Keras 3 would multiply the number; pass tfmigrate its file there too, or make sure that "
+                "it returns one value for each sample"
             )
             yield CallChange(codes.BATCH_LOSS, part, message, action="warn")
 

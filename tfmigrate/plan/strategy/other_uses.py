@@ -12,10 +12,10 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.strategy.other_names import other_names
 from tfmigrate.understand import names
-from tfmigrate.understand.lifecycle import ProgramFacts
+from tfmigrate.understand.lifecycle import Facts, ProgramFacts
 from tfmigrate.understand.program import Module, dotted, import_statements, imports_of
 from tfmigrate.understand.unreached import never_runs
-from tfmigrate.understand.values import Method, ModuleValue, Opaque, Symbol, Value, options
+from tfmigrate.understand.values import Literal, Method, ModuleValue, Opaque, Symbol, Value, options
 from tfmigrate.understand.wrapper_classes import copied_by
 from tfmigrate.walk import walk
 
@@ -63,16 +63,36 @@ def _passed_on(draft: Draft, facts: ProgramFacts) -> Iterator[cst.CSTNode]:
     for node, name in draft.facts.symbols.items():
         if names.canonical(name) == names.MULTI_GPU_MODEL and node not in accounted:
             yield node
-    for call, holder in _looked_up(draft.module):
+    for node, holder in _looked_up(draft.facts):
         if any(_holds_it(option, facts) for option in draft.facts.options(holder)):
-            yield call
+            yield node
 
 
-def _looked_up(module: Module) -> Iterator[tuple[cst.Call, cst.BaseExpression]]:
-    """Each `getattr(holder, "multi_gpu_model")`, and its holder."""
-    for call in module.calls:
-        if dotted(call.func) == "getattr" and any(text_of(arg.value) == "multi_gpu_model" for arg in call.args[1:2]):
+def _looked_up(facts: Facts) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
+    """Each `getattr(holder, "multi_gpu_model")`, and its holder; so do vars() and attrgetter()."""
+    for call in facts.module.calls:
+        if dotted(call.func) == "getattr" and any(_may_be_its_name(arg.value, facts) for arg in call.args[1:2]):
             yield call, call.args[0].value
+        inner = call.func if isinstance(call.func, cst.Call) else None
+        if inner is not None and facts.symbols.get(inner.func) == "operator.attrgetter" and call.args:
+            if any(_may_be_its_name(arg.value, facts) for arg in inner.args):
+                yield call, call.args[0].value
+    for subscript in facts.module.all_of(cst.Subscript):
+        index = subscript.slice[0].slice
+        holder = _whose_names(subscript.value)
+        if holder is not None and isinstance(index, cst.Index) and _may_be_its_name(index.value, facts):
+            yield subscript, holder
+
+
+def _may_be_its_name(node: cst.BaseExpression, facts: Facts) -> bool:
+    return text_of(node) == "multi_gpu_model" or Literal("multi_gpu_model") in facts.options(node)
+
+
+def _whose_names(node: cst.BaseExpression) -> cst.BaseExpression | None:
+    """The module in `vars(module)` or `module.__dict__`."""
+    if isinstance(node, cst.Call) and dotted(node.func) == "vars" and len(node.args) == 1:
+        return node.args[0].value
+    return node.value if isinstance(node, cst.Attribute) and node.attr.value == "__dict__" else None
 
 
 def _holds_it(value: Value, facts: ProgramFacts) -> bool:
@@ -111,14 +131,14 @@ def _is_imported_name(module: Module, node: cst.BaseExpression) -> bool:
     return isinstance(node, cst.Attribute) and names.canonical(dotted(node)) == names.MULTI_GPU_MODEL
 
 
-def _through_unknown(draft: Draft) -> Iterator[tuple[cst.Call, str]]:
+def _through_unknown(draft: Draft) -> Iterator[tuple[cst.BaseExpression, str]]:
     """Calls of `something.utils.multi_gpu_model` where `something` is unknown, and its code."""
     for call in draft.module.calls:
         if _names_a_home(dotted(call.func)) and _is_unknown(draft.facts.values.get(call.func)):
             yield call, dotted(call.func).rsplit(".", 2)[0]
-    for call, holder in _looked_up(draft.module):
+    for node, holder in _looked_up(draft.facts):
         if _names_a_home(f"{dotted(holder)}.multi_gpu_model") and _is_unknown(draft.facts.values.get(holder)):
-            yield call, dotted(holder).rpartition(".")[0]
+            yield node, dotted(holder).rpartition(".")[0]
 
 
 def _names_a_home(name: str) -> bool:
