@@ -477,7 +477,7 @@ class _Substitution:
                 return self._carrier.attribute_value(attribute, self._source, self._way)
             if name.value == receiver_of(source.function) and source is not target:
                 if not self._carrier.attribute_is_untouched(attribute, self._source, self._way):
-                    raise _Unavailable
+                    return self._carrier.attribute_made(attribute, self._source, self._way)
         if not settled:
             raise _Unavailable
         self._carrier.check_that_nothing_sets(node, self._source, self._way)

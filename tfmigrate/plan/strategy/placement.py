@@ -23,7 +23,14 @@ from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.plan.strategy.remains import Remains
 from tfmigrate.plan.strategy.scope import Cover, Run, first_common_unit, loops_round
 from tfmigrate.plan.strategy.sink import WayDown, is_before_choice_of_devices, ways_down
-from tfmigrate.plan.strategy.strategy import ALL_WORKERS, Strategy, is_never_reached, strategy_for
+from tfmigrate.plan.strategy.strategy import (
+    ALL_WORKERS,
+    Strategy,
+    count_too_late,
+    counts_by_attribute,
+    is_never_reached,
+    strategy_for,
+)
 from tfmigrate.understand.carrier import Carrier
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
 from tfmigrate.understand.objects import receiver_of
@@ -356,8 +363,16 @@ def _strategy(
     strategy = _joined(owner, before, drafts, Carrier(drafts, raised))
     if isinstance(strategy, Refusal) and strategy.code == codes.TWO_STRATEGIES:
         origins = _joined(owner, before, drafts, Carrier(drafts, raised, to_origins=True))
-        return origins if isinstance(origins, Strategy) else strategy
+        return origins if isinstance(origins, Strategy) else _of_each_object(owner, before) or strategy
     return strategy
+
+
+def _of_each_object(owner: Owner, before: Unit) -> Refusal | None:
+    """The reason where objects of one class have different numbers of GPUs: each may make a strategy for itself."""
+    members = [(wrap, group.owner) for group in owner.groups for wrap in group.wraps]
+    wrap, frame = members[0]
+    alike = len(members) > 1 and all(other.call is wrap.call for other, _ in members)
+    return count_too_late(wrap, frame, before) if alike and counts_by_attribute(wrap) else None
 
 
 def _joined(owner: Owner, before: Unit, drafts: Mapping[Module, Draft], carrier: Carrier) -> Strategy | Refusal:

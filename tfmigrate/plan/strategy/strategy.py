@@ -17,9 +17,10 @@ from tfmigrate.plan.strategy.model_group import Refusal, shares_object
 from tfmigrate.understand.carrier import Carrier, names_in
 from tfmigrate.understand.folding import constant
 from tfmigrate.understand.lifecycle import Guard, Wrap
-from tfmigrate.understand.program import Module, Unit, suites_of
+from tfmigrate.understand.objects import receiver_of
+from tfmigrate.understand.program import Module, Unit, dotted, suites_of
 from tfmigrate.understand.values import Frame, Items, Literal, Site, Visible
-from tfmigrate.walk import walk
+from tfmigrate.walk import nodes_in, walk
 from tfmigrate.written import Code, Written
 
 _LINE = 100
@@ -124,9 +125,20 @@ def strategy_for(
 def _count(carrier: Carrier, wrap: Wrap, owner: Frame, before: Unit) -> Written | Refusal:
     assert wrap.gpus is not None
     count = carrier.at(wrap.gpus, wrap.site, owner, before)
-    if count is None:
-        return _too_late(f"gpus={wrap.site.frame.module.code(wrap.gpus)}", "its definition", wrap, owner, before)
-    return count
+    return count_too_late(wrap, owner, before) if count is None else count
+
+
+def count_too_late(wrap: Wrap, owner: Frame, before: Unit) -> Refusal:
+    """Why the number of GPUs of a wrap cannot be written where its model is made."""
+    assert wrap.gpus is not None
+    return _too_late(f"gpus={wrap.site.frame.module.code(wrap.gpus)}", "its definition", wrap, owner, before)
+
+
+def counts_by_attribute(wrap: Wrap) -> bool:
+    """Whether each object whose method wraps has a number of GPUs of its own."""
+    receiver = receiver_of(wrap.site.frame.function)
+    read = nodes_in(wrap.gpus, cst.Attribute) if wrap.gpus is not None else ()
+    return receiver is not None and any(dotted(node.value) == receiver for node in read)
 
 
 def _too_late(what: str, needed: str, wrap: Wrap, owner: Frame, before: Unit) -> Refusal:
