@@ -397,3 +397,63 @@ def test_a_method_that_anybody_may_call_trains_one_and_the_other() -> None:
     """
     assert told(one(code)) == ["warn"]
     assert told(one(dedent(code) + "\n\nTrainer().train(x)\n")) == []
+
+
+EITHER = """
+def training(gpus, batches):
+    if gpus > 1:
+        plain = net(1)
+        critic = multi_gpu_model(plain, gpus=gpus)
+    else:
+        critic = net(1)
+    critic.compile("sgd", "mse")
+    critic.trainable = False
+    noise = Input((4,))
+    combined = Model(noise, critic(net(4)(noise)))
+    combined.compile("sgd", "mse")
+    for noise, real in batches:
+        {before}critic.train_on_batch(real, real)
+        {after}combined.train_on_batch(noise, real)
+
+
+training(int(input()), batches)
+"""
+
+
+def test_a_part_that_is_built_in_either_arm_is_one() -> None:
+    file = one(EITHER.format(before="", after=""))
+    assert told(file) == ["rewrite", "rewrite"]
+    assert "critic.trainable = True\n        critic.train_on_batch" in file.after
+    assert "critic.trainable = False\n        combined.train_on_batch" in file.after
+
+
+def test_lines_that_set_either_stay_as_they_are() -> None:
+    lines = {"before": "critic.trainable = True\n        ", "after": "critic.trainable = False\n        "}
+    file = one(EITHER.format(**lines))
+    assert told(file) == []
+    assert file.after.count(".trainable = True") == 1
+
+
+def test_parts_that_need_different_values_are_not_one() -> None:
+    file = one(
+        """
+def training(first, batches):
+    one, two = net(4), net(4)
+    one.compile("sgd", "mse")
+    two.compile("sgd", "mse")
+    one.trainable = False
+    noise = Input((4,))
+    combined = multi_gpu_model(Model(noise, two(one(noise))), gpus=2)
+    combined.compile("sgd", "mse")
+    chosen = one if first else two
+    for noise, real in batches:
+        chosen.train_on_batch(real, real)
+        combined.train_on_batch(noise, real)
+
+
+training(first, batches)
+"""
+    )
+    assert told(file) == ["rewrite", "rewrite"]
+    assert "chosen.trainable" not in file.after
+    assert "one.trainable = True\n        chosen.train_on_batch" in file.after

@@ -7,8 +7,8 @@ step is right on Keras 2 and 3.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import libcst as cst
@@ -36,6 +36,8 @@ class _Part:
     model: ModelObject
     by_whole: dict[ModelObject, set[bool | None]] = field(default_factory=dict)
     """None where it cannot be determined."""
+    alike: frozenset[ModelObject] = frozenset()
+    """Models that need the same at the same steps, such as those of both arms of an `if`, of which a name is one."""
 
     @property
     def is_toggled(self) -> bool:
@@ -51,12 +53,16 @@ class _Part:
         values = set().union(*(self.by_whole.get(whole, set()) for whole in use.models))
         return next(iter(values)) if len(values) == 1 else None
 
+    def is_(self, models: Set[ModelObject]) -> bool:
+        """Whether what may be these models is this one, or another one that needs the same in its place."""
+        return self.model in models and models <= self.alike | {self.model}
+
 
 def plan_toggles(compiles: Sequence[Use], trainings: Sequence[Use], drafts: _Drafts) -> frozenset[ModelObject]:
     """The edits that set `trainable` before each training; returns the parts for which that is complete."""
     mended: set[ModelObject] = set()
     for part, steps in _clear_parts(compiles, trainings, drafts):
-        settings = [(use, _expression(part.model, use, drafts)) for use in steps]
+        settings = [(use, _expression(part, use, drafts)) for use in steps]
         if not all(code is not None and _is_line(use.site.unit) for use, code in settings):
             continue
         for use in steps:
@@ -84,11 +90,16 @@ def _clear_parts(
     """The parts for which it is known what each training needs, with the trainings that need anything."""
     if any("trainable" in keywords(call) for draft in drafts.values() for call in draft.module.calls):
         return  # What sets a model's sets that of each layer, too.
+    clear: list[tuple[_Part, list[Use]]] = []
     for part in _parts(compiles):
         steps = [use for use in trainings if part.needed(use) is not None]
         trained = {whole for use in steps for whole in use.models}
         if part.is_toggled and part.is_clear and set(part.by_whole) <= trained and not _is_mixed(part.model, drafts):
-            yield part, steps
+            clear.append((part, steps))
+    for part, steps in clear:
+        needed = list(map(part.needed, steps))
+        alike = (other.model for other, others in clear if others == steps and list(map(other.needed, steps)) == needed)
+        yield replace(part, alike=frozenset(alike)), steps
 
 
 def _parts(compiles: Iterable[Use]) -> Iterable[_Part]:
@@ -172,7 +183,7 @@ class _Ways:
                 same = all(self.part.needed(use) == self.value for use in trained)
                 return same and unit is trained[0].site.unit
             if toggles:
-                known = _is_line(unit) and len(toggles) == 1 and models_of(toggles[0].receiver) == {self.part.model}
+                known = _is_line(unit) and len(toggles) == 1 and self.part.is_(models_of(toggles[0].receiver))
                 return known and toggles[0].assigned == Literal(self.value)
             if any(isinstance(node, cst.Call) and _last_name(node.func) in self._setters for node in nodes):
                 return False
@@ -190,7 +201,7 @@ def _last_name(node: cst.BaseExpression) -> str:
     return dotted(node).rpartition(".")[2]
 
 
-def _expression(part: ModelObject, use: Use, drafts: _Drafts) -> Code | None:
+def _expression(part: _Part, use: Use, drafts: _Drafts) -> Code | None:
     """Code that is the part where a model is trained: an attribute of its object, or a name of that function."""
     attribute = _attribute(part, use, drafts)
     if attribute is not None:
@@ -203,13 +214,13 @@ def _expression(part: ModelObject, use: Use, drafts: _Drafts) -> Code | None:
     return None
 
 
-def _attribute(part: ModelObject, use: Use, drafts: _Drafts) -> str | None:
+def _attribute(part: _Part, use: Use, drafts: _Drafts) -> str | None:
     """The attribute whose `trainable` a method of the same object sets."""
     receiver, own = receiver_of(use.site.frame.function), use.site.frame.owner
     for draft in drafts.values() if receiver is not None and own is not None else ():
         for toggle in draft.facts.toggles:
             held = toggle.node.value if isinstance(toggle.node, cst.Attribute) else None
-            if not isinstance(held, cst.Attribute) or models_of(toggle.receiver) != {part} or own is None:
+            if not isinstance(held, cst.Attribute) or not part.is_(models_of(toggle.receiver)) or own is None:
                 continue
             owner = next((cls for cls in _classes(held, draft) if _share_a_base(cls, own)), None)
             method = next(
@@ -259,9 +270,9 @@ def _mentions(draft: Draft) -> Iterator[cst.BaseExpression]:
             yield use.call.func.value
 
 
-def _is_part(node: cst.BaseExpression, part: ModelObject, draft: Draft) -> bool:
+def _is_part(node: cst.BaseExpression, part: _Part, draft: Draft) -> bool:
     value = draft.facts.values.get(node)
-    return value is not None and models_of(value) == {part}
+    return value is not None and part.is_(models_of(value))
 
 
 def _is_settled(node: cst.BaseExpression, use: Use, draft: Draft) -> bool:
