@@ -6,6 +6,7 @@ import re
 from collections.abc import Container, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from itertools import chain
 
 import libcst as cst
 
@@ -15,6 +16,7 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, is_false, keywords, passed_as, text_of, truth_of
 from tfmigrate.plan.change.paths import Ending, Paths, ending_of, name_shape
 from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.keras import name_patterns
 from tfmigrate.plan.keras.callbacks import changed_keys, renamed_keys
 from tfmigrate.plan.keras.checkpoints import checkpoints
 from tfmigrate.plan.keras.file_arguments import by_name_of, names_of
@@ -286,6 +288,19 @@ def _mentioned(
             seen.add(mention)
             message = "the text names a file that Keras writes under another name now"
             yield CallChange(codes.WEIGHT_FILES, mention, message, Replace(mention, new))
+    texts: Iterator[cst.SimpleString | cst.FormattedString] = chain(
+        facts.module.all_of(cst.SimpleString), facts.module.all_of(cst.FormattedString)
+    )
+    for pattern in texts if renamed else ():
+        ending = next((renamed[name] for name in renamed if name_patterns.reads(pattern, name)), None)
+        if ending is not None and pattern not in seen:
+            seen.add(pattern)
+            message = (
+                f"the regular expression reads the name of a file that Keras writes with the ending {ending} now: "
+                "it finds both names"
+            )
+            new = name_patterns.with_ending(facts.module.code(pattern), ending)
+            yield CallChange(codes.WEIGHT_FILES, pattern, message, Replace(pattern, new))
     for node in facts.module.all_of(cst.SimpleString):
         if node not in seen and (text := text_of(node)) is not None:
             ending = next((renamed[name] for name in renamed if _is_pattern_of(text, name)), None)
