@@ -1968,3 +1968,29 @@ def test_a_choice_between_the_wrap_and_its_template_is_none(line: str, becomes: 
         print(build(int(sys.argv[1])))
     """)
     assert f"    {becomes}\n" in file.after
+
+
+def test_an_import_of_the_wrapper_in_the_guard_goes_with_the_guard() -> None:
+    files = {
+        "parallel.py": DRESS,
+        "train.py": """
+            from keras.layers import Dense
+            from keras.models import Sequential
+
+
+            def build(gpus):
+                model = Sequential([Dense(1, input_shape=(4,))])
+                if gpus > 1:
+                    from parallel import ModelMGPU
+                    model = ModelMGPU(model, gpus)
+                return model
+
+
+            model = build(int(input()))
+            model.compile("sgd", "mse")
+            model.train_on_batch(x, y)
+        """,
+    }
+    after = migrated(files)["train.py"].after
+    assert "pass" not in after
+    assert "        model = Sequential([Dense(1, input_shape=(4,))])\n    return model\n" in after

@@ -250,8 +250,9 @@ def _imports_of_the_name(draft: Draft, refused: Container[cst.Call]) -> Iterator
     """Import statements that go because they import nothing else and every use in the module is migrated."""
     if any(wrap.call in refused for wrap in draft.facts.wraps):
         return
+    wrapped_by = {dotted(wrap.call.func) for wrap in draft.facts.wraps}
     for statement, _ in import_statements(draft.module):
-        imported = [full for _, _, full in imports_of(statement)]
+        imported = list(imports_of(statement))
         if isinstance(statement, cst.ImportFrom) and imported:
-            if all(names.canonical(full) == names.MULTI_GPU_MODEL for full in imported):
+            if all(names.canonical(full) == names.MULTI_GPU_MODEL or own in wrapped_by for _, own, full in imported):
                 yield statement
