@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,14 @@ parallel = multi_gpu_model(model, 2)
 parallel.compile("sgd", "mse")
 parallel.fit_generator(rows, callbacks=[ModelCheckpoint("runs/best_{epoch:02d}.hdf5", save_weights_only=True)])
 """
+
+
+def test_an_escape_that_python_warns_of_is_no_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(WRITER + 'pattern = "best_(\\d+)"\n')
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert migrate.check(["train.py"], Settings()).files[0].status == "migrated"
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import ast
 import io
 import re
 import tokenize
+import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -134,8 +135,18 @@ def _strings(text: str) -> Iterator[tuple[str, int, int]]:
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.STRING:
-                value = ast.literal_eval(token.string) if "f" not in token.string.split(token.string[-1])[0] else None
+                value = _value_of(token.string)
                 if isinstance(value, str):
                     yield value, token.start[0], token.start[1] + 1
     except (tokenize.TokenError, SyntaxError, ValueError):
         return
+
+
+def _value_of(literal: str) -> object:
+    """What a string literal is; None for an f-string."""
+    if "f" in literal.split(literal[-1])[0]:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)  # of "\d" and the like
+        value: object = ast.literal_eval(literal)
+        return value

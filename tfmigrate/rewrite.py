@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -45,8 +46,11 @@ def migrate_program(sources: Sequence[Source]) -> tuple[FileResult, ...]:
     `applied` is False throughout. Where the result of one file fails the last check, every file of the program stays as
     it is.
     """
-    read = [_parsed(source) for source in sources]
-    done = _migrated({m: s for m, s in zip(read, sources, strict=True) if isinstance(m, Module)})
+    with warnings.catch_warnings():
+        # Of escapes such as "\d" in the texts of the program, which LibCST evaluates.
+        warnings.simplefilter("ignore", SyntaxWarning)
+        read = [_parsed(source) for source in sources]
+        done = _migrated({m: s for m, s in zip(read, sources, strict=True) if isinstance(m, Module)})
     return tuple(done[module] if isinstance(module, Module) else module for module in read)
 
 
