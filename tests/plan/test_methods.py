@@ -151,6 +151,24 @@ train(batches, use_multiprocessing=True)
 
 
 @pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("fit_generator(generator=batches, epochs=2, **settings)", "fit(batches, epochs=2, **settings)"),
+        ("fit_generator(epochs=2, generator=batches, **settings)", "fit(batches, epochs=2, **settings)"),
+        ("fit_generator(batches, 5, 2, **settings)", "fit(batches, steps_per_epoch=5, epochs=2, **settings)"),
+        ("fit_generator(batches, workers=4, **settings)", "fit(batches, **settings)"),
+        ("evaluate_generator(generator=batches, steps=3, **settings)", "evaluate(batches, steps=3, **settings)"),
+        ("fit_generator(*settings, workers=4)", "fit(*settings)"),
+        ("fit_generator(generator=batches, **settings, verbose=2)", "fit(batches, verbose=2, **settings)"),
+        ("fit_generator(*settings, generator=batches)", "fit(*settings, x=batches)"),
+    ],
+)
+def test_what_is_written_beside_two_stars_goes_by_its_new_name(before: str, after: str) -> None:
+    body = f"def train(batches, settings):\n    parallel_model.{before}\n"
+    assert f"model.{after}\n" in migrated(body).after
+
+
+@pytest.mark.parametrize(
     ("body", "after"),
     [
         ("chosen = optimizers.deserialize({'config': a})\nparallel_model.compile(chosen, 'mse')\nprint(chosen.lr)\n",

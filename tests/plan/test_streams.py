@@ -41,6 +41,8 @@ def migrated(body: str) -> tuple[str, list[Finding]]:
         ("parallel.fit(plain(*x), steps_per_epoch=5)", "model.fit(as_dataset(plain, *x), steps_per_epoch=5)"),
         ("a = plain(x)\nparallel.fit_generator(a, 5)", "a = as_dataset(plain, x)\nmodel.fit(a, steps_per_epoch=5)"),
         ("parallel.evaluate_generator(plain(x), 5)", "model.evaluate(as_dataset(plain, x), steps=5)"),
+        ("parallel.fit_generator(generator=plain(x), steps_per_epoch=5, **more)",
+         "model.fit(as_dataset(plain, x), steps_per_epoch=5, **more)"),
     ],
 )  # fmt: skip
 def test_it_becomes_a_dataset(before: str, after: str) -> None:

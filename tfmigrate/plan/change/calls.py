@@ -117,6 +117,12 @@ def named_arguments(call: cst.Call, parameters: Sequence[str]) -> dict[str, cst.
     return bound(call.args, parameters)
 
 
+def given_arguments(call: cst.Call, parameters: Sequence[str]) -> dict[str, cst.Arg] | None:
+    """As named_arguments, of a call that may pass more as **kwargs: what is written out."""
+    written = [arg for arg in call.args if arg.star != "**"]
+    return bound(written, parameters)
+
+
 def passed_as(name: str, position: int, call: cst.Call) -> cst.Arg | None:
     """What a call passes for the parameter of a name and a place; None where it passes nothing, or that is hidden."""
     return dict(explicit(call.args, (*("",) * position, name))).get(name)

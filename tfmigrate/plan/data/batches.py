@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from tfmigrate.plan.change.calls import EVALUATE, FIT, FIT_GENERATOR, is_none, named_arguments
+from tfmigrate.plan.change.calls import EVALUATE, FIT, FIT_GENERATOR, given_arguments, has_stars, is_none
 from tfmigrate.plan.names.interfaces import GENERATOR_METHODS
 from tfmigrate.understand.lifecycle import Use
 from tfmigrate.understand.values import Value, options
@@ -39,12 +39,14 @@ def data_of(use: Use) -> Iterator[Data]:
     """The training and the validation data of a call, where what it may be is known."""
     parameters = _PARAMETERS.get(use.method)
     of_model = use.is_of_model or use.method in GENERATOR_METHODS  # which nothing else has
-    named = named_arguments(use.call, parameters) if parameters is not None and of_model else None
+    named = given_arguments(use.call, parameters) if parameters is not None and of_model else None
     if named is None or parameters is None:
         return
     for data, steps in _DATA:
         if data not in named or not {data, steps} <= set(parameters):
             continue
+        if steps not in named and has_stars(use.call):
+            continue  # which may pass the number
         value = use.argument(parameters.index(data), data)
         if value is not None:
             count = named.get(steps)

@@ -8,7 +8,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import EVALUATE, FIT, Revision, keywords, named_arguments
+from tfmigrate.plan.change.calls import EVALUATE, FIT, Revision, given_arguments, keywords
 from tfmigrate.plan.data.sequences import LOADING, is_default, is_sequence, set_in
 from tfmigrate.plan.edits import Edit, Forget, Insert, Rank
 from tfmigrate.plan.names.context import Context
@@ -32,7 +32,7 @@ def check(context: Context) -> Iterator[CallChange]:
     facts, scopes = context.facts, context.scopes
     seen: set[cst.Call] = set()
     for use in facts.uses:
-        named = named_arguments(use.call, _METHODS[use.method]) if use.method in _METHODS else None
+        named = given_arguments(use.call, _METHODS[use.method]) if use.method in _METHODS else None
         of_model = use.is_of_model or use.method in GENERATOR_METHODS
         if named is None or use.call in seen or not of_model:
             continue
@@ -68,7 +68,7 @@ def _set_on_others(call: cst.Call, sequences: list[cst.BaseExpression], context:
     others: set[cst.CSTNode] = {call}
     for facts in context.modules.values():
         for use in facts.uses:
-            named = named_arguments(use.call, _METHODS[use.method]) if use.method in _METHODS else None
+            named = given_arguments(use.call, _METHODS[use.method]) if use.method in _METHODS else None
             given = [facts.options(named[name].value) for name in _DATA if name in named] if named is not None else []
             if given and all(given) and all(map(ours.isdisjoint, given)):
                 others.add(use.call)

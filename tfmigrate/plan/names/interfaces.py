@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import FIT_GENERATOR, Revision, keywords, named_arguments, unchanged
+from tfmigrate.plan.change.calls import FIT_GENERATOR, Revision, given_arguments, keywords, unchanged
 from tfmigrate.plan.edits import Argument, Arguments, Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.names.readiness import taken_out
@@ -63,22 +64,29 @@ def renamed_methods(facts: Facts, tables: Tables) -> Iterator[CallChange]:
 
 
 def _generator_call(call: cst.Call, method: str, new: str, tables: Tables) -> CallChange:
-    named = named_arguments(call, GENERATOR_METHODS[method])
     message = f"{method}() is {new}() in TensorFlow 2"
-    if named is None:
-        return CallChange(codes.GENERATOR_METHODS, call, message, Arguments(call, unchanged(call.args), new))
     of = f"keras.models.Model.{method}"
     gone = {rename.old for rename in tables.arguments if rename.of == of and not rename.new}
-    arguments: list[Argument] = []
-    for name, arg in named.items():
-        if name == "generator":
-            arguments.insert(0, Argument(arg.value, None, arg))
-        elif name not in gone:
-            arguments.append(Argument(arg.value, name, arg))
-    dropped = sorted(gone & named.keys())
+    named = given_arguments(call, GENERATOR_METHODS[method])
+    if named is None:  # *args may hold the data: what has a name goes by today's
+        kept = [argument for argument in unchanged(call.args) if argument.keyword not in gone]
+        arguments = [replace(argument, keyword=_TODAY.get(name := argument.keyword, name)) for argument in kept]
+        dropped = sorted(gone & keywords(call).keys())
+    else:
+        data = named.get("generator")
+        given = {name: arg for name, arg in named.items() if name not in gone and arg is not data}
+        arguments = [Argument(arg.value, name, arg) for name, arg in given.items()]
+        arguments += unchanged(arg for arg in call.args if arg.star)
+        if data is not None:
+            arguments.insert(0, Argument(data.value, None, data))
+        dropped = sorted(gone & named.keys())
     if dropped:
         message += f"; {', '.join(dropped)} no longer {'exists' if len(dropped) == 1 else 'exist'} there"
     return CallChange(codes.GENERATOR_METHODS, call, message, Arguments(call, tuple(arguments), new))
+
+
+_TODAY: Mapping[str | None, str] = {"generator": "x"}
+"""Names of arguments that fit(), evaluate() and predict() have under another one."""
 
 
 def handed_on(facts: Facts, tables: Tables) -> Iterator[CallChange]:
