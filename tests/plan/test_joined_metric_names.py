@@ -52,6 +52,37 @@ def test_a_name_put_together_is_the_one_of_today(lines: str, after: str) -> None
     assert set(actions) == {"rewrite"}
 
 
+@pytest.mark.parametrize(
+    ("lines", "after"),
+    [
+        ("ModelCheckpoint('{val_' + other + 'acc:.2f}.h5')", "ModelCheckpoint('{val_' + other + 'accuracy:.2f}.h5')"),
+        (
+            "end = '{val_' + other + '_acc}'\nModelCheckpoint(join(x, 'a-' + end + '.h5'))",
+            "end = '{val_' + other + '_accuracy}'\nModelCheckpoint(join(x, 'a-' + end + '.h5'))",
+        ),
+        ("ModelCheckpoint('{epoch}-{' + other + 'acc!s}.h5')", "ModelCheckpoint('{epoch}-{' + other + 'accuracy!s}.h5')"),
+    ],
+)
+def test_a_field_put_together_in_a_file_name_is_the_one_of_today(lines: str, after: str) -> None:
+    written, actions = migrated("from os.path import join\nfrom keras.callbacks import ModelCheckpoint\n" + lines)
+    assert written.endswith(after)
+    assert set(actions) == {"rewrite"}
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "ModelCheckpoint('{epoch}' + other + '_acc:1.h5')",
+        "ModelCheckpoint('{val_' + other + 'loss:.2f}acc.h5')",
+        "ModelCheckpoint('{val_' + other + 'vacc:.2f}.h5')",
+    ],
+)
+def test_what_is_no_field_of_that_name_stays(lines: str) -> None:
+    written, actions = migrated("from keras.callbacks import ModelCheckpoint\n" + lines)
+    assert written.endswith(lines)
+    assert not actions
+
+
 @pytest.mark.parametrize("lines", ["EarlyStopping(monitor='val_' + name)", "EarlyStopping(monitor='val_%s' % name)"])
 def test_a_name_out_of_sight_is_reported(lines: str) -> None:
     assert migrated(lines) == (lines, ["warn"])

@@ -38,6 +38,23 @@ def test_what_has_an_equal_is_renamed(before: str, after: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("args, _, _, _ = getargspec(f)", "args, _, _, _ = getargspec(f)[:4]"),
+        ("spec = getargspec(f)\na, b, c, d = spec", "spec = getargspec(f)\na, b, c, d = spec[:4]"),
+        ("spec = getargspec(f)\na = spec.keywords", "spec = getargspec(f)\na = spec.varkw"),
+        ("a = getargspec(f).args", "a = getargspec(f).args"),
+        ("a = getargspec(f)[0]", "a = getargspec(f)[0]"),
+    ],
+)
+def test_the_parts_of_a_specification_of_arguments(before: str, after: str) -> None:
+    head = "from inspect import getargspec\n"
+    written, actions = migrated(head + before, "TFM229")
+    assert written == f"from inspect import getfullargspec as getargspec\n{after}"
+    assert set(actions) == {"rewrite"}
+
+
+@pytest.mark.parametrize(
     "lines",
     [
         "a = np.zeros(3, np.int32)",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Set
 
 import libcst as cst
@@ -49,6 +50,7 @@ def metric_keys(facts: Facts, scopes: Scopes, keys: Mapping[str, str]) -> Iterat
         if old is not None and old in keys:
             yield _renamed(literal, literal.value.replace(old, keys[old]), old, keys[old])
     yield from _put_together(reader, keys)
+    yield from _fields_put_together(reader, keys)
     paths = {ending_of(path, facts, scopes) for path in reader.paths}
     filled = {call.func.value for call in facts.module.calls if isinstance(call.func, cst.Attribute)}
     for node in facts.module.all_of(cst.SimpleString):
@@ -92,6 +94,27 @@ def _put_together(reader: _Keys, keys: Mapping[str, str]) -> Iterator[CallChange
                 "one is computed: make sure that it is one of these, or the callback never acts"
             )
             yield CallChange(codes.METRIC_KEYS, node, message, action="warn")
+
+
+def _fields_put_together(reader: _Keys, keys: Mapping[str, str]) -> Iterator[CallChange]:
+    """`"{val_" + output + "acc:.2f}"` in the file name of a checkpoint: the part that ends the field."""
+    seen: set[cst.SimpleString] = set()
+    for path in reader.paths:
+        is_open = False
+        for part in reader.parts(path):
+            text = text_of(part) or ""
+            end = _FIELD_END.search(text)
+            head = text[: end.start()] if is_open and end is not None else ""
+            old = _key_at_end(head, keys)
+            if old is not None and isinstance(part, cst.SimpleString) and part not in seen and head in part.value:
+                seen.add(part)
+                new = part.value.replace(head, head.removesuffix(old) + keys[old], 1)
+                yield _renamed(part, new, old, keys[old])
+            if text:
+                is_open = text.rfind("{") > text.rfind("}") if "{" in text or "}" in text else is_open
+
+
+_FIELD_END = re.compile("[:!}]")
 
 
 def _key_at_end(text: str, keys: Mapping[str, str]) -> str | None:
@@ -285,6 +308,21 @@ class _Keys:
         elif isinstance(node, cst.BinaryOperation) or (isinstance(node, cst.Call) and _is_format(node)):
             if node not in self.joined and any(isinstance(part, cst.SimpleString) for part in walk(node)):
                 self.joined.append(node)
+
+    def parts(self, node: cst.BaseExpression, seen: Set[cst.CSTNode] = frozenset()) -> Iterator[cst.BaseExpression]:
+        """What a path is joined from with `+` or os.path.join(), in order."""
+        node = settled(node, self._scopes)
+        if node in seen:
+            return
+        seen = {node, *seen}
+        if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
+            yield from self.parts(node.left, seen)
+            yield from self.parts(node.right, seen)
+        elif isinstance(node, cst.Call) and self._facts.symbols.get(node.func) == "os.path.join":
+            for arg in node.args:
+                yield from self.parts(arg.value, seen)
+        else:
+            yield node
 
     def text(self, node: cst.BaseExpression, seen: Set[cst.CSTNode] = frozenset()) -> str | None:
         """What an expression of literals, and of names bound once to them, comes to; None where it is not known.

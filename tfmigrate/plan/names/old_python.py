@@ -13,6 +13,7 @@ from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.names.tables import Tables
 from tfmigrate.understand.guarded import guarded
 from tfmigrate.understand.program import Module, dotted, import_statements, imports_of, packages_of, root_name
+from tfmigrate.understand.reaching import settled
 
 
 def check(context: Context) -> Iterator[CallChange]:
@@ -34,6 +35,7 @@ def check(context: Context) -> Iterator[CallChange]:
             if advice is None:
                 continue
             yield CallChange(codes.PYTHON_NAME_IS_GONE, node, f"{name} is gone: {advice}", action="warn")
+    yield from _specifications(context)
     yield from _matrices(context)
     yield from _modules_through_numpy(context)
     for statement, _ in import_statements(facts.module):
@@ -46,6 +48,24 @@ def check(context: Context) -> Iterator[CallChange]:
         for full in imported:
             if (advice := _advice(full, tables)) is not None:
                 yield CallChange(codes.PYTHON_NAME_IS_GONE, statement, f"{full} is gone: {advice}", action="warn")
+
+
+def _specifications(context: Context) -> Iterator[CallChange]:
+    """`args, _, _, _ = inspect.getargspec(f)`: what getfullargspec() answers has seven parts, and `varkw` for
+    `keywords`."""
+    facts, scopes = context.facts, context.scopes
+    calls = {call for call in facts.module.calls if facts.symbols.get(call.func) == "inspect.getargspec"}
+    if not calls:
+        return
+    for node in facts.module.all_of(cst.Assign, cst.Attribute):
+        if isinstance(node, cst.Assign):
+            made = settled(node.value, scopes)
+            if made in calls and isinstance(node.targets[0].target, cst.Tuple | cst.List):
+                message = "getfullargspec() answers seven parts, the first four of which getargspec() did: these are taken"
+                yield CallChange(codes.OLD_PYTHON, node.value, message, Replace(node.value, (node.value, "[:4]")))
+        elif node.attr.value == "keywords" and settled(node.value, scopes) in calls:
+            message = "`keywords` of getargspec() is `varkw` of getfullargspec()"
+            yield CallChange(codes.OLD_PYTHON, node, message, Replace(node, (node.value, ".varkw")))
 
 
 def _matrices(context: Context) -> Iterator[CallChange]:
