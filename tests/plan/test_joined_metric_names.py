@@ -60,7 +60,7 @@ def test_a_name_put_together_is_the_one_of_today(lines: str, after: str) -> None
             "end = '{val_' + other + '_acc}'\nModelCheckpoint(join(x, 'a-' + end + '.h5'))",
             "end = '{val_' + other + '_accuracy}'\nModelCheckpoint(join(x, 'a-' + end + '.h5'))",
         ),
-        ("ModelCheckpoint('{epoch}-{' + other + 'acc!s}.h5')", "ModelCheckpoint('{epoch}-{' + other + 'accuracy!s}.h5')"),
+        ("ModelCheckpoint('{a}{' + other + 'acc!s}.h5')", "ModelCheckpoint('{a}{' + other + 'accuracy!s}.h5')"),
     ],
 )
 def test_a_field_put_together_in_a_file_name_is_the_one_of_today(lines: str, after: str) -> None:

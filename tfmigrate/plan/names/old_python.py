@@ -61,7 +61,7 @@ def _specifications(context: Context) -> Iterator[CallChange]:
         if isinstance(node, cst.Assign):
             made = settled(node.value, scopes)
             if made in calls and isinstance(node.targets[0].target, cst.Tuple | cst.List):
-                message = "getfullargspec() answers seven parts, the first four of which getargspec() did: these are taken"
+                message = "getfullargspec() answers seven parts, of which getargspec() had four: these are taken"
                 yield CallChange(codes.OLD_PYTHON, node.value, message, Replace(node.value, (node.value, "[:4]")))
         elif node.attr.value == "keywords" and settled(node.value, scopes) in calls:
             message = "`keywords` of getargspec() is `varkw` of getfullargspec()"
