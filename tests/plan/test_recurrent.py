@@ -240,3 +240,10 @@ for name in ("net.keras", "net.h5"):
 models.clone_model(model)
 print("cloned")
 """
+
+
+@pytest.mark.parametrize(("layer", "told"), [("CuDNNLSTM(4)", ["warn"]), ("CuDNNGRU(4)", []), ("own.CuDNNLSTM(4)", [])])
+def test_the_two_biases_of_cudnn_are_told(layer: str, told: list[str]) -> None:
+    text = PROGRAM.format(layers="keras.layers", layer=layer).replace("GRU, LSTM,", "CuDNNGRU, CuDNNLSTM,")
+    file = check_migrated(text, Settings(from_version="keras==2.2.4"))
+    assert [finding.action for finding in file.findings if finding.code == "TFM303"] == told

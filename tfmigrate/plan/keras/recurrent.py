@@ -39,6 +39,12 @@ _FIRST_CLASSES = "tensorflow.python.keras.layers."
 """The private package has the layers of TensorFlow 1, defaults and all, in TensorFlow 2 too (measured on 2.3.4)."""
 
 
+_TWO_BIASES = (
+    "CuDNNLSTM added up two biases and trained each, so that their sum took two steps at a time; LSTM has one, which "
+    "takes one step: the model trains a little differently"
+)
+
+
 def check(context: Context) -> Iterator[CallChange]:
     yield from recurrent_defaults(context.facts, context.settings)
     helper, written = Helper.of(context.draft, _HELPER), list(_hard_gates(context.facts, context.draft))
@@ -57,6 +63,8 @@ def recurrent_defaults(facts: Facts, settings: Settings) -> Iterator[CallChange]
         if len(choice) > 1:
             yield from _say_choice(call, choice, present, settings)
             continue
+        if known == "keras.layers.CuDNNLSTM":
+            yield CallChange(codes.RECURRENT_DEFAULTS, call, _TWO_BIASES, action="warn")
         if known not in _GATED:
             continue
         old = _is_old(real, settings)
