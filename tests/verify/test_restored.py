@@ -130,6 +130,30 @@ def test_habits_of_its_time(keras: int, tmp_path: Path, runtime_for: Callable[[s
     assert settings["epsilon"] == pytest.approx(1e-8), "its square, under the root"
 
 
+CUDNN = """
+import numpy as np
+from keras.layers import CuDNNGRU, CuDNNLSTM, Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+model = Sequential([CuDNNLSTM(3, input_shape=(5, 2), return_sequences=True), CuDNNGRU(2), Dense(1)])
+assert [weights.shape for weights in model.get_weights()[3:6]] == [(3, 6), (2, 6), (2, 6)]
+parallel = multi_gpu_model(model, gpus=2)
+parallel.compile("sgd", "mse")
+parallel.fit(np.ones((8, 5, 2)), np.ones((8, 1)), batch_size=4, verbose=0)
+assert Sequential.from_config(model.get_config()).layers[0].units == 3
+"""
+
+
+@pytest.mark.runs_tensorflow
+@pytest.mark.parametrize("keras", [3, 2])
+def test_layers_of_cudnn_run_without_a_gpu(
+    keras: int, tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch
+) -> None:
+    run = restored(CUDNN, keras, tmp_path, runtime_for, launch)
+    assert any("CuDNNLSTM ran as LSTM" in note for note in run.trace.notes)
+
+
 @pytest.mark.runs_tensorflow
 @pytest.mark.parametrize("keras", [3, 2])
 def test_what_could_be_set_and_read(

@@ -263,7 +263,8 @@ def own_streams(found, seed):
         for attribute in ("python_random", "random"):
             if module is not None and getattr(module, attribute, None) is random:
                 setattr(module, attribute, random.Random(seed))
-    for name in ("keras.backend.tensorflow_backend", "tensorflow.python.keras.backend"):
+    # Orthogonal of standalone Keras draws the weights themselves.
+    for name in ("keras.backend.tensorflow_backend", "keras.initializers", "tensorflow.python.keras.backend"):
         module = flavours.optional(name) if name.split(".")[0] in roots(found) else None
         if getattr(module, "np", None) is np:
             module.np = OwnRandom(seed)

@@ -22,8 +22,8 @@ HOMES = (
 
 
 def restore_names(tf, flavour, names):
-    """Gives what was renamed its old name too, except for cuDNN's layers: the layers that replace them have other
-    defaults."""
+    """Gives what was renamed its old name too, except for cuDNN's layers, for which cudnn.py has some that do as they
+    did."""
     for old, new in sorted(names.items()):
         package, _, path = old.partition(".")
         if path.startswith("keras."):

@@ -10,6 +10,7 @@ import traceback
 from . import (
     aligned,
     calls,
+    cudnn,
     devices,
     doubles,
     estimators,
@@ -94,6 +95,7 @@ def prepare(config, recorder):
         restored.install(tf, kerases, machine, config, recorder.shares_evenly)
     if config["world"] != "migrated":
         logs.install(kerases)
+        cudnn.install(kerases, machine, recorder)
     if config.get("synthetic_data"):
         synthetic.install()
     for flavour in kerases:
