@@ -107,6 +107,14 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.fixture
+def without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of what a report says: to draw its pictures takes longer than all the rest of it."""
+    from tfmigrate.verify.report import figures
+
+    monkeypatch.setattr(figures, "draw", lambda report, folder: ())
+
+
 @dataclass(frozen=True)
 class FakeSource:
     """As tfmigrate.rewrite.Source."""
@@ -183,6 +191,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """For xdist: what takes long comes first, so that no worker is left alone with it at the end; and the tests of a
     module that share something (a fixture of the module's, which may be a dozen trainings) run in one worker. First,
     since xdist reads the groups in this hook too."""
+    assert "tensorflow" not in sys.modules, "a test module imports TensorFlow, which each worker then waits for"
     items.sort(key=lambda item: item.get_closest_marker("runs_tensorflow") is None)
     for item in items:
         fixtures = item._fixtureinfo.name2fixturedefs.values()

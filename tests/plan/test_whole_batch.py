@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-pytest.importorskip("tensorflow")
+from tests import forks
+
 PROGRAM = """
 import numpy as np
 import tensorflow as tf
@@ -32,9 +30,7 @@ np.testing.assert_allclose(loss, apart(x[:, :1], x.sum(1, keepdims=True)), rtol=
 
 
 @pytest.mark.runs_tensorflow
-def test_a_loss_that_slices_the_batch_by_a_fixed_number_of_rows_has_all_rows() -> None:
+def test_a_loss_that_slices_the_batch_by_a_fixed_number_of_rows_has_all_rows(python: forks.Python) -> None:
     helper = Path(__file__).parents[2] / "tfmigrate" / "plan" / "helpers" / "whole_batch.py"
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-    text = helper.read_text(encoding="utf-8") + PROGRAM
-    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, env=environment)
+    done = python(3, helper.read_text(encoding="utf-8") + PROGRAM)
     assert done.returncode == 0, done.stderr[-2000:]

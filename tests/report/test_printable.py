@@ -219,6 +219,7 @@ def test_in_a_pipe_the_same_is_clean(project: Path, tfmigrate: Callable[..., Out
     assert not obeyed(told.err)
 
 
+@pytest.mark.usefixtures("without_pictures")  # No picture says any of the words.
 def test_the_verdict_in_every_form(words: str, tmp_path: Path) -> None:
     old = Training()
     report = build(tmp_path, old, migrated(old), "DIFFERENT")

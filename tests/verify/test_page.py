@@ -94,6 +94,7 @@ def test_the_page_needs_no_other_file_and_is_well_formed(tmp_path: Path) -> None
     assert "2 of 2" in text
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_memory_of_gpus_is_shown_where_there_are_some(tmp_path: Path) -> None:
     report = build(tmp_path, Training(), migrated(Training()))
     assert "GPU memory" not in page.write(report, tmp_path / "without").read_text(encoding="utf-8")
@@ -105,6 +106,7 @@ def test_memory_of_gpus_is_shown_where_there_are_some(tmp_path: Path) -> None:
     assert (len(cells), cells[1]) == (2, "345 MiB")
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_report_json_has_the_keys_of_the_design(tmp_path: Path) -> None:
     old = Training(samples=256 - 64 + 29)
     report = build(tmp_path, old, migrated(old))
@@ -127,6 +129,7 @@ def test_report_json_has_the_keys_of_the_design(tmp_path: Path) -> None:
     assert data["known_differences"][0]["name"] == "remainder batch"
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_a_difference_shows_its_cause_in_every_format(tmp_path: Path) -> None:
     old = Training(optimizer="adadelta", learning_rate=1.0)
     report = build(tmp_path, old, replace(migrated(old), learning_rate=0.001), "DIFFERENT")
@@ -217,6 +220,7 @@ def test_only_devices_of_their_own_have_a_speed(tmp_path: Path, kind: str) -> No
         assert ("samples/s" in text) is (kind == "physical GPU")
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_tensorboard_reads_the_event_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # TensorBoard's own way to do without TensorFlow.
     monkeypatch.setitem(sys.modules, "tensorboard.compat.notf", types.ModuleType("notf"))

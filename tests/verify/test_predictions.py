@@ -209,6 +209,7 @@ def test_every_form_of_the_report(lab: Laboratory, tmp_path: Path) -> None:
         assert word in out.getvalue()
 
 
+@pytest.mark.starts_processes
 def test_a_real_browser_shows_the_page(lab: Laboratory, tmp_path: Path) -> None:
     in_a_browser(page.write(lab.verify(), tmp_path / "report"), tmp_path)
 
