@@ -66,7 +66,7 @@ MAY_IMPORT: dict[str, Sequence[str]] = {
     "guard": ("consistency", "result", "walk"),
     # Verification.
     "verify/report": ("junit", "printable", "verify/judge"),
-    "verify/judge": ("errors", "files", "old_keras", "printable", "rules", "verify/run"),
+    "verify/judge": ("errors", "files", "old_keras", "printable", "rules", "verify/run", "walk"),
     "verify/on": ("__init__", "errors", "verify/run"),
     "verify/run": ("errors", "files", "old_keras", "printable", "rules"),
     "verify/probe": (),

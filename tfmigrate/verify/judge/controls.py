@@ -89,11 +89,16 @@ def mutants(
         if path != script:
             with contextlib.suppress(cst.ParserSyntaxError, UnicodeDecodeError):
                 modules[path] = cst.parse_module(source)
+    codes = {path: module.code for path, module in modules.items()}
     for control in CONTROLS if chosen is None else chosen:
         if keras not in control.kerases:
             continue
-        mutated = {path: control.mutate(module, replicas).code for path, module in modules.items()}
-        changed = {path: code for path, code in mutated.items() if code != modules[path].code}
+        mutated = {path: control.mutate(module, replicas) for path, module in modules.items()}
+        changed = {
+            path: code
+            for path, module in mutated.items()
+            if module is not modules[path] and (code := module.code) != codes[path]
+        }
         if changed:
             may_do_nothing = control.may_do_nothing or script not in changed
             yield Mutant(control.mutation.format(replicas), control.subject, changed, control.expected, may_do_nothing)

@@ -11,6 +11,7 @@ import libcst as cst
 import libcst.matchers as m
 
 from tfmigrate.verify.judge.causes.optimizer import changed_defaults
+from tfmigrate.walk import calls_in
 
 
 def _is_compile(call: cst.Call) -> bool:
@@ -97,6 +98,8 @@ class _Calls(cst.CSTTransformer):
 
 def _rewrite(module: cst.Module, change: Callable[[cst.Call], cst.BaseExpression]) -> cst.Module:
     """The module itself where no call changed."""
+    if all(change(call) is call for call in calls_in(module)):
+        return module  # To visit it would copy all of it.
     changed = module.visit(_Calls(change))
     return module if changed.deep_equals(module) else changed
 
