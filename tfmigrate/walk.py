@@ -72,17 +72,21 @@ def _walk(node: cst.CSTNode, layout: bool) -> Iterator[cst.CSTNode]:
     while pending:
         current = pending.pop()
         yield current
-        pending.extend(reversed(_below(current, layout)))
+        below = _below(current, layout)
+        below.reverse()
+        pending.extend(below)
 
 
 def _below(node: cst.CSTNode, layout: bool) -> list[cst.CSTNode]:
     below: list[cst.CSTNode] = []
     for value in _parts(type(node), layout)(node):
         kind = type(value)
-        if _is_node(kind):
+        if kind is tuple or kind is list:
+            for item in value:  # A loop of its own is faster than a generator for the few items that there are.
+                if _is_node(type(item)):
+                    below.append(item)
+        elif _is_node(kind):
             below.append(value)
-        elif (kind is tuple or kind is list) and value:
-            below.extend(item for item in value if _is_node(type(item)))
     return below
 
 

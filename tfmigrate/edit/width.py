@@ -37,11 +37,12 @@ def fitted(before: str, after: str) -> str:
     lines = _lines(after)
     if all(_columns(line) <= width for line in lines):
         return after
-    unit = next((token.string for token in _tokens(lines) if token.type == tokenize.INDENT), "    ")
+    tokens = _tokens(lines)
+    unit = next((token.string for token in tokens if token.type == tokenize.INDENT), "    ")
     own = {line.strip() for line in _lines(before)}
     own |= _changed(_wide(_lines(before), width), _wide(lines, width) - own)
     fitting = _Fitting(width, "\t" if unit[0] == "\t" else unit, frozenset(own))
-    return "".join(map(fitting.statement, _statements(lines)))
+    return "".join(map(fitting.statement, _statements(lines, tokens)))
 
 
 def _wide(lines: Sequence[str], width: int) -> set[str]:
@@ -71,10 +72,10 @@ def _tokens(lines: Sequence[str]) -> list[tokenize.TokenInfo]:
     return list(tokenize.generate_tokens(iter([*lines, ""]).__next__))
 
 
-def _statements(lines: Sequence[str]) -> Iterator[str]:
+def _statements(lines: Sequence[str], tokens: _Tokens) -> Iterator[str]:
     """The logical lines, each with the blank lines and comments above it."""
     start = 0
-    for token in _tokens(lines):
+    for token in tokens:
         if token.type == tokenize.NEWLINE:
             yield "".join(lines[start : token.start[0]])
             start = token.start[0]

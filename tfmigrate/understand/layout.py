@@ -7,7 +7,11 @@ listens to the same code generator, and counts lines only when asked.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 import libcst as cst
@@ -36,12 +40,23 @@ class Layout(CodegenState):
         self._first[node] = len(self.tokens)
         return _NOTHING
 
-    @property
+    @cached_property
     def code(self) -> str:
         """The text that LibCST gives back for the module."""
         return "".join(self.tokens)
 
     def position(self, node: cst.CSTNode) -> tuple[int, int]:
         """Line and column of a node, both counted from 1."""
-        lines = _NEWLINE.split("".join(self.tokens[: self._first[node]]))
-        return len(lines), len(lines[-1]) + 1
+        offset = self._offsets[self._first[node]]
+        line = bisect_right(self._lines, offset)
+        return line, offset - self._lines[line - 1] + 1
+
+    @cached_property
+    def _offsets(self) -> Sequence[int]:
+        """Where each piece begins in the text, and where the last one ends."""
+        return list(accumulate(map(len, self.tokens), initial=0))
+
+    @cached_property
+    def _lines(self) -> Sequence[int]:
+        """Where each line begins in the text."""
+        return [0, *(end.end() for end in _NEWLINE.finditer(self.code))]

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
+from operator import itemgetter
 from pathlib import PurePath
 from typing import TypeVar, overload
 
@@ -100,6 +102,20 @@ class Module:
         """Every node of the tree in order of appearance, layout left out."""
         return tuple(walk(self.tree))
 
+    @cached_property
+    def _numbered(self) -> Mapping[type[cst.CSTNode], Sequence[tuple[int, cst.CSTNode]]]:
+        """The nodes of each class, with their places in the order of appearance."""
+        numbered: dict[type[cst.CSTNode], list[tuple[int, cst.CSTNode]]] = {}
+        for entry in enumerate(self.nodes):
+            numbered.setdefault(type(entry[1]), []).append(entry)
+        return numbered
+
+    @cached_property
+    def imports(self) -> tuple[tuple[cst.Import | cst.ImportFrom, Unit], ...]:
+        """Every import, with the unit it stands in."""
+        lines = (unit for unit in self.places if isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite))
+        return tuple((statement, unit) for unit in lines for statement in imports_at(unit))
+
     @overload
     def all_of(self, kind: type[_A], /) -> tuple[_A, ...]: ...
     @overload
@@ -110,7 +126,8 @@ class Module:
         """Every node of these classes in order of appearance, but not of their subclasses."""
         found = self._of_kinds.get(kinds)
         if found is None:
-            found = self._of_kinds[kinds] = tuple(node for node in self.nodes if type(node) in kinds)
+            numbered = chain.from_iterable(self._numbered.get(kind, ()) for kind in kinds)
+            found = self._of_kinds[kinds] = tuple(node for _, node in sorted(numbered, key=itemgetter(0)))
         return found
 
     @property
@@ -299,10 +316,9 @@ class Program:
         return next((module for module in modules if module is not None), None)
 
 
-def import_statements(module: Module) -> Iterator[tuple[cst.Import | cst.ImportFrom, Unit]]:
-    for unit in module.places:
-        if isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite):
-            yield from ((statement, unit) for statement in imports_at(unit))
+def import_statements(module: Module) -> Sequence[tuple[cst.Import | cst.ImportFrom, Unit]]:
+    """Every import of a module, with the unit it stands in."""
+    return module.imports
 
 
 def imports_at(unit: cst.CSTNode) -> list[cst.Import | cst.ImportFrom]:

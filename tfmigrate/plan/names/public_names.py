@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import difflib
 import lzma
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -63,6 +62,14 @@ class Section:
         """A line for each name. Searched as it is: a dict of its lines costs more than all that one script asks."""
         self._lines: dict[str, str] = {}
         """Those asked for so far."""
+
+    def ending_in(self, last: str) -> Iterator[str]:
+        """The names below others whose last part is this one."""
+        end = f".{last}\t"
+        at = self.text.find(end)
+        while at >= 0:
+            yield self.text[self.text.rindex("\n", 0, at) + 1 : at + len(end) - 1]
+            at = self.text.find(end, at + 1)
 
     def __iter__(self) -> Iterator[str]:
         """Every name that any version has."""
@@ -162,7 +169,7 @@ class PublicNames:
     def nearest(self, name: str, version: str) -> str | None:
         """The name most like `name` in that version: another place of the same last part, else another spelling."""
         head, _, last = name.rpartition(".")
-        same = [other for other in self._all_of(name) if other.endswith("." + last)]
+        same = (other for section in self._sections_of(name) for other in section.ending_in(last))
         elsewhere = [other for other in same if self.entry(other, version) is not None]
         if elsewhere:
             return min(elsewhere, key=lambda other: (_distance(other, name), other))
@@ -179,10 +186,9 @@ class PublicNames:
         """Where a name stands that is not in its place: the nearest of the same last part, in a module of the same
         section, that no version from 2.9 on lacks. None where several functions are called so: they differ."""
         section, last = self.section(name), name.rpartition(".")[2]
-        same = re.findall(rf"^(\S+\.{re.escape(last)})\t", section.text, re.MULTILINE)
         lasting = [
             other
-            for other in same
+            for other in section.ending_in(last)
             if set(_LASTING) <= set(section.versions_of(other))
             and (above := self.entry(other.rpartition(".")[0], _LASTING[-1])) is not None
             and above.kind == "module"
@@ -191,11 +197,10 @@ class PublicNames:
             return None
         return min(lasting, key=lambda other: (_distance(other, name), other), default=None)
 
-    def _all_of(self, name: str) -> Iterable[str]:
-        """The names of the package of `name`, without those that are not meant to be written."""
+    def _sections_of(self, name: str) -> Iterator[Section]:
+        """The sections of the package of `name`, without the names that are not meant to be written."""
         root = name.split(".", 1)[0]
-        for section in ("tensorflow", "tensorflow.keras") if root == "tensorflow" else (root,):
-            yield from self.section(section)
+        return map(self.section, ("tensorflow", "tensorflow.keras") if root == "tensorflow" else (root,))
 
 
 def _distance(name: str, other: str) -> int:
