@@ -10,7 +10,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import is_false, is_none, is_true, named_arguments, text_of
 from tfmigrate.plan.estimator.reader import Unconvertible
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.program import Module, only_statement, units_of
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import EstimatorPart, FunctionValue
@@ -55,7 +55,7 @@ class Batch:
     call: cst.Call
     size: cst.Arg
     repeated: cst.Call | None
-    """`.batch(b).repeat(k)`: the repeat."""
+    """`.batch(b).repeat(k)`: the repeat, which may stand in the next statement."""
     endless: bool = False
     """Whether it is fed by a `.repeat()` without end, so that there is no last round."""
     counted: bool = False
@@ -90,7 +90,8 @@ def repeated(function: FunctionValue, batch: cst.Call, calls: Sequence[cst.Call]
             continue
         if not around and any(call in set(walk(arg)) for arg in batch.args):
             continue
-        if name == "repeat" and call.func.value is batch and remainder_of(batch) is None:
+        at_once = call.func.value is batch or _is_next(function.node, batch, call)
+        if name == "repeat" and at_once and remainder_of(batch) is None:
             repeat = call
             continue
         if name == "map" and len(call.args) == 1 and _only_chooses(call.args[0].value):
@@ -98,6 +99,52 @@ def repeated(function: FunctionValue, batch: cst.Call, calls: Sequence[cst.Call]
         message = f"{name}() works on the batches of each replica; put it before `.batch()` if the result is the same"
         raise Unconvertible(codes.ESTIMATOR_INPUT, module, call, message)
     return repeat
+
+
+def _is_next(function: cst.FunctionDef | cst.Lambda, batch: cst.Call, repeat: cst.Call) -> bool:
+    """Whether `data = data.batch(b)` is followed by `data = data.repeat(k)` or `return data.repeat(k)`, with nothing
+    between that does more to the data than prefetch it, or binds a name that `repeat` reads."""
+    for block in nodes_in(function.body, cst.IndentedBlock):
+        lines = [only_statement(unit) for unit in units_of(block)]
+        values = [line.value if isinstance(line, cst.Assign | cst.Return) else None for line in lines]
+        if batch not in values or repeat not in values:
+            continue
+        first, last = values.index(batch), values.index(repeat)
+        name = _sole_name(lines[first])
+        mentioned = {part.value for part in nodes_in(repeat, cst.Name)}
+        if name is None or (not isinstance(lines[last], cst.Return) and _sole_name(lines[last]) != name):
+            return False
+        receiver = repeat.func.value if isinstance(repeat.func, cst.Attribute) else None
+        between = lines[first + 1 : last]
+        return (
+            first < last
+            and isinstance(receiver, cst.Name)
+            and receiver.value == name
+            and all(_only_prefetches(line, name) or _is_apart(line, mentioned) for line in between)
+        )
+    return False
+
+
+def _sole_name(line: cst.BaseSmallStatement | None) -> str | None:
+    """The one name that a statement binds."""
+    target = line.targets[0].target if isinstance(line, cst.Assign) and len(line.targets) == 1 else None
+    return target.value if isinstance(target, cst.Name) else None
+
+
+def _only_prefetches(line: cst.BaseSmallStatement | None, name: str) -> bool:
+    value = line.value if isinstance(line, cst.Assign) and _sole_name(line) == name else None
+    func = value.func if isinstance(value, cst.Call) else None
+    return (
+        isinstance(func, cst.Attribute)
+        and func.attr.value == "prefetch"
+        and isinstance(func.value, cst.Name)
+        and func.value.value == name
+    )
+
+
+def _is_apart(line: cst.BaseSmallStatement | None, names: Set[str]) -> bool:
+    """Whether a statement is a plain one that mentions none of these names."""
+    return line is not None and not any(part.value in names for part in nodes_in(line, cst.Name))
 
 
 def _only_chooses(function: cst.BaseExpression) -> bool:

@@ -7,14 +7,14 @@ and predict.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import has_stars, is_none, keywords
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Remove, Replace, Scope
+from tfmigrate.plan.edits import Insert, Remove, Replace, Scope
 from tfmigrate.plan.estimator.calls import plan_call
 from tfmigrate.plan.estimator.choosing import Choosing
 from tfmigrate.plan.estimator.inputs import Inputs
@@ -35,8 +35,8 @@ from tfmigrate.understand.values import (
     StrategyObject,
     options,
 )
-from tfmigrate.walk import walk
-from tfmigrate.written import Code, Written, listed
+from tfmigrate.walk import nodes_in, walk
+from tfmigrate.written import Code, Written, listed, shown
 
 TRAINS = frozenset({"train", "train_and_evaluate"})
 CANNED_ENDS = ("Classifier", "Regressor")
@@ -357,7 +357,11 @@ class _Whole(Migration):
         config: EstimatorPart,
     ) -> None:
         node, use = first
+        lower: Unit | None = None
         dataset = inputs.before(node, use.site, self.frame, self.unit)
+        if dataset is None:
+            lower = self._first_mention(named, built, scope)
+            dataset = inputs.before(node, use.site, self.frame, lower) if lower is not None else None
         if dataset is None:
             raise self.refuse(
                 codes.ESTIMATOR_NOT_FOLLOWED,
@@ -371,8 +375,11 @@ class _Whole(Migration):
                 raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, self.call, "model_fn takes params, but none are passed")
             arguments.append((named["params"].value,))
         code = (named["model_fn"].value, "(", *listed(arguments), ")")
-        self.edits.append((self.module, Replace(self.call, code)))
-        self.scoped.append((self.module, self.unit, Written.of(f"{scope}.scope()")))
+        if lower is None:
+            self.edits.append((self.module, Replace(self.call, code)))
+            self.scoped.append((self.module, self.unit, Written.of(f"{scope}.scope()")))
+        else:
+            self._construct_lower(lower, Written(shown(code), code), scope)
         self.edits.extend((module, Scope((unit,), context)) for module, unit, context in self.scoped)
         arg = named["config"].value
         if isinstance(arg, cst.Name):
@@ -382,6 +389,51 @@ class _Whole(Migration):
                     arg,
                     "its RunConfig is not made by a plain assignment, or is used elsewhere",
                 )
+
+    def _first_mention(self, named: Mapping[str, cst.Arg], built: Build, scope: str) -> Unit | None:
+        """The next line of its block that mentions the Estimator, where its model may be made just before that: an
+        Estimator does nothing before it is used. None where something that it is given may be another thing there."""
+        line = only_statement(self.unit)
+        if not isinstance(line, cst.Assign) or line.value is not self.call or self.target is None or self.line:
+            return None
+        place = self.draft.module.places[self.unit]
+        below = units_of(place.block)[place.index + 1 :]
+        mentions = [unit for unit in below if self.target in {name.value for name in nodes_in(unit, cst.Name)}]
+        if not mentions:
+            return None
+        params = [named["params"].value] if "params" in built.parameters and "params" in named else []
+        given = {scope} | {name.value for node in params for name in nodes_in(node, cst.Name)}
+        between = below[: below.index(mentions[0])]
+        met = {name.value for unit in between for name in nodes_in(unit, cst.Name)}
+        return mentions[0] if not given & met - self._only_read(between, {scope}) else None
+
+    def _only_read(self, units: Iterable[Unit], names: set[str]) -> set[str]:
+        """Those of the names to which nothing in these units assigns."""
+        bound = {
+            name.value
+            for unit in units
+            for target in nodes_in(unit, cst.AssignTarget)
+            for name in nodes_in(target, cst.Name)
+        }
+        return names - bound
+
+    def _construct_lower(self, lower: Unit, code: Written, scope: str) -> None:
+        """Make the model before a line further down, as its input function is defined between."""
+        assert self.target is not None
+        name = self.renamed[1] if self.renamed is not None else self.target
+        small = only_statement(self.unit)
+        assert small is not None
+        indent = self.draft.module.tree.default_indent
+        self.edits.append((self.module, Remove(small)))
+        line = Written.of(f"with {scope}.scope():\n{indent}{name} = ", code)
+        self.edits.append((self.module, Insert(lower, line.code, (self.unit,))))
+
+    @property
+    def target(self) -> str | None:
+        """The variable that the Estimator is bound to."""
+        small = only_statement(self.unit)
+        target = small.targets[0].target if isinstance(small, cst.Assign) and len(small.targets) == 1 else None
+        return target.value if isinstance(target, cst.Name) else None
 
     def _settings(self, config: EstimatorPart, named: Mapping[str, cst.Arg]) -> None:
         module = config.site.frame.module

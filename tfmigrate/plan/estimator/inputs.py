@@ -14,7 +14,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Argument, Arguments, Edit, Replace
+from tfmigrate.plan.edits import Argument, Arguments, Edit, Remove, Replace
 from tfmigrate.plan.estimator.batches import (
     DISTRIBUTED,
     MOST_REPLICAS,
@@ -439,7 +439,7 @@ class Inputs:
             times = Written.joined((passed_as(arg, Written.at(arg.value)) for arg in batch.repeated.args), ", ")
             rest = (", drop_remainder=", drops) if dropped else ()
             code = Written.of(batch.call.func.value, ".repeat(", times, ").batch(", size, *rest, ")")
-            yield module, Replace(batch.repeated, code.code)
+            yield from self._repeated_before(batch, batch.repeated, code)
             return
         arguments = []
         for arg in batch.call.args:
@@ -448,6 +448,16 @@ class Inputs:
         if dropped:
             arguments.append(Argument(drops.text, "drop_remainder"))
         yield module, Arguments(batch.call, tuple(arguments))
+
+    def _repeated_before(self, batch: Batch, repeat: cst.Call, code: Written) -> Iterator[tuple[Module, Edit]]:
+        """The edits that put `.repeat(k)` before `.batch(b)`; `code` is both."""
+        assert isinstance(repeat.func, cst.Attribute)
+        if repeat.func.value is batch.call:
+            yield batch.module, Replace(repeat, code.code)
+            return
+        yield batch.module, Replace(batch.call, code.code)
+        lines = [line for line in nodes_in(batch.place, cst.Assign) if line.value is repeat]
+        yield batch.module, Remove(lines[0]) if lines else Replace(repeat, (repeat.func.value,))
 
     def _scales(self, roles: set[str], limited: set[str], module: Module, node: cst.CSTNode) -> bool:
         if not roles & DISTRIBUTED:

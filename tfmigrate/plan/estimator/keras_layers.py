@@ -15,7 +15,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import is_false, is_none, keywords, unchanged
 from tfmigrate.plan.edits import Arguments, Replace
-from tfmigrate.plan.estimator.reader import Reader
+from tfmigrate.plan.estimator.reader import Reader, training_modes
 from tfmigrate.plan.estimator.things import TRAIN, Features, Plain, Tensor, Tensors, Thing, Training
 from tfmigrate.understand import names
 from tfmigrate.understand.program import Module
@@ -37,15 +37,17 @@ _SETS_PHASE = "keras.backend.set_learning_phase"
 
 def keras_call(reader: Reader, node: cst.Call, value: Value | None, passed: Sequence[Thing]) -> Thing:
     """A layer or model of Keras, called on tensors: it stays, and Keras tells it when it is training."""
+    told = keywords(node).get("training")
+    modes = training_modes(reader, told.value) if told is not None else None
+    follows = modes is not None and modes & reader.modes == {TRAIN} & reader.modes
     for arg, thing in zip(node.args, passed, strict=True):
-        named = arg.keyword.value if arg.keyword is not None else ""
-        if isinstance(thing, Training) and (named != "training" or thing.modes != {TRAIN}):
+        if isinstance(thing, Training) and (arg is not told or not follows):
             raise reader.refuse(codes.NO_KERAS_LAYER, arg.value, "`training=` is something other than mode == TRAIN")
         if not isinstance(thing, Plain | Tensor | Tensors | Features | Training):
             raise reader.refuse(codes.NO_KERAS_LAYER, arg.value, "this cannot be the input of a layer")
     parts = list(_parts(reader, value))
     _no_penalty(reader, node, parts)
-    if any(isinstance(thing, Training) for thing in passed):
+    if follows:
         if _kind(value) in _NORMS or _is_ready_made(value) or any(_normalises(reader, *part) for part in parts):
             reader.plan.notes.append(
                 (
@@ -54,8 +56,7 @@ def keras_call(reader: Reader, node: cst.Call, value: Value | None, passed: Sequ
                     "hold its updates; Keras updates them, so evaluation will differ (for the better)",
                 )
             )
-        staying = [arg for arg, thing in zip(node.args, passed, strict=True) if not isinstance(thing, Training)]
-        reader.edit(Arguments(node, unchanged(staying)))
+        reader.edit(Arguments(node, unchanged([arg for arg in node.args if arg is not told])))
     elif _is_ready_made(value) or any(_minds_training(reader, *part) for part in parts):
         return _idle(reader, node, value)
     return Tensor(node)

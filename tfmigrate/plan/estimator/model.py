@@ -60,9 +60,12 @@ def build(facts: ProgramFacts, module: Module, function: cst.FunctionDef, tf: st
         raise Unconvertible(codes.ESTIMATOR_NOT_FOLLOWED, module, function, message)
     reading = ModelFunction(facts, plan, {name: _PARAMETERS[name] for name in parameters}, tf, quote)
     left = reading.block(function.body, MODES)
-    if left or TRAIN not in reading.specs:
+    if TRAIN in left or TRAIN not in reading.specs:
         message = "model_fn returns no EstimatorSpec for training"
         raise reading.refuse(codes.ESTIMATOR_NOT_FOLLOWED, function, message)
+    odd = reading.arms.odd_one(reading.specs)
+    if odd is not None:
+        raise reading.refuse(codes.NO_KERAS_LAYER, odd, "this part of the model is built in one mode only")
     model = _Model(reading)
     model.plan_compile(reading.specs[TRAIN])
     kept = ("features", "params") if reading.used_params else ("features",)
@@ -172,6 +175,9 @@ class _Model:
     def _inputs(self) -> str:
         """The lines that make the model's inputs of the specs of the features."""
         reading, tf = self._reading, self._tf
+        if reading.features_may_be_dict and reading.whole_features:
+            code = f"lambda spec: {tf}.keras.Input(spec.shape[1:], dtype=spec.dtype)"
+            return self._inputs_as(f"{tf}.nest.map_structure({code}, features)")
         if reading.keys and reading.whole_features:
             raise reading.refuse(codes.NO_KERAS_LAYER, self._function, "features is used whole and by key")
         if reading.keys:
@@ -184,6 +190,10 @@ class _Model:
             code = f"{{key: {code} for key, spec in features.items()}}"
         else:
             code = f"{tf}.keras.Input(features.shape[1:], dtype=features.dtype)"
+        return self._inputs_as(code)
+
+    def _inputs_as(self, code: str) -> str:
+        """The lines that name the inputs."""
         if self._inputs_name == "features":
             return f"features = {code}"
         return f"{self._inputs_name} = {code}\nfeatures = {self._inputs_name}"
@@ -209,10 +219,11 @@ class _Model:
 
     @property
     def _name_of_output(self) -> str:
+        same = self._reading.arms.in_training()
         names = [
             name
             for name, thing, _ in self._reading.assigned
-            if isinstance(thing, Tensor) and thing.node is self._output.node
+            if isinstance(thing, Tensor) and same.get(thing.node, thing.node) is self._output.node
         ]
         if not names:
             message = "the model's output has no name of its own"
@@ -279,7 +290,9 @@ class _Model:
 
 def _output_of(reading: ModelFunction) -> Tensor:
     """The one tensor that loss, predictions and metrics are computed from. Raises Unconvertible."""
-    tensors = list({id(thing.node): thing for thing in reading.outputs}.values())
+    same = reading.arms.in_training()
+    nodes = [same.get(thing.node, thing.node) for thing in reading.outputs]
+    tensors = [Tensor(node) for node in {id(node): node for node in nodes}.values()]
     if len(tensors) != 1:
         message = (
             f"loss, predictions and metrics are computed from {len(tensors)} tensors: only one output is supported"

@@ -14,10 +14,12 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import is_none, keywords, named_arguments, text_of, unchanged
 from tfmigrate.plan.edits import Arguments, Remove, Signature, Unwrap
 from tfmigrate.plan.estimator import network, training
+from tfmigrate.plan.estimator.arms import TRAINING, Arms
 from tfmigrate.plan.estimator.keras_layers import keras_call
 from tfmigrate.plan.estimator.layers import LAYER_CLASSES, LAYERS, LOGGING_HOOKS, SCHEDULES
-from tfmigrate.plan.estimator.reader import Build, Reader, Unconvertible
+from tfmigrate.plan.estimator.reader import Build, Reader, Unconvertible, training_modes
 from tfmigrate.plan.estimator.things import (
+    EVAL,
     MODE_NAMES,
     MODE_VALUES,
     MODES,
@@ -27,6 +29,7 @@ from tfmigrate.plan.estimator.things import (
     TRAIN,
     Config,
     Features,
+    IsDict,
     Items,
     Labels,
     Layer,
@@ -56,7 +59,7 @@ from tfmigrate.understand.contents import is_layer
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.program import Unit, units_of
 from tfmigrate.understand.values import FunctionValue
-from tfmigrate.walk import nodes_in, walk
+from tfmigrate.walk import calls_in, nodes_in, walk
 
 _STEPS = {
     "minimize": training.read_minimize,
@@ -83,6 +86,10 @@ class ModelFunction(Reader):
         self.updates_are_run = False
         self.unwrapped: dict[cst.CSTNode, cst.BaseSuite | None] = {}
         """Statements that are replaced by one of their blocks, or by nothing."""
+        self.arms = Arms()
+        """What is built in some modes only."""
+        self.features_may_be_dict = False
+        """Whether the function asks if its features are a dict."""
         self._returned: Thing | None = None
         self._read_functions: dict[cst.FunctionDef, tuple[type[Thing], ...]] = {}
         """With what each function of the program is called."""
@@ -133,8 +140,9 @@ class ModelFunction(Reader):
     def _if(self, unit: cst.If, modes: frozenset[str]) -> frozenset[str]:
         test = self.read(unit.test)
         if not isinstance(test, Training):
-            if not isinstance(test, Plain):
+            if not isinstance(test, Plain | IsDict):
                 raise self.refuse(codes.NO_KERAS_LAYER, unit, "this condition depends on the data")
+            self.features_may_be_dict = self.features_may_be_dict or isinstance(test, IsDict)
             before = dict(self.names)
             left = self.block(unit.body, modes)
             left_names, self.names = self.names, before
@@ -186,6 +194,10 @@ class ModelFunction(Reader):
     def _join(self, then_names: Mapping[str, Thing], unit: cst.CSTNode) -> None:
         for name, thing in then_names.items():
             other = self.names.setdefault(name, thing)
+            if {type(other), type(thing)} == {Features, Tensor}:
+                self.names[name] = thing if isinstance(thing, Tensor) else other
+                self.whole_features = True
+                continue
             if type(other) is not type(thing):
                 raise self.refuse(codes.NO_KERAS_LAYER, unit, f"{name} has different values after this condition")
             if isinstance(thing, Loss | Rate | Optimizer | Metric) and other != thing:
@@ -232,8 +244,10 @@ class ModelFunction(Reader):
         if isinstance(small, cst.Assign):
             self._assign(small)
         elif isinstance(small, cst.AugAssign):
-            if not all(isinstance(self.read(side), STAYS) for side in (small.target, small.value)):
+            sides = [self.read(side) for side in (small.target, small.value)]
+            if not all(isinstance(side, STAYS) for side in sides):
                 raise self.refuse(codes.ESTIMATOR_LOSS, small, "a sum of losses is not understood")
+            self._note_in_arm(self.module.code(small.target), small.value, sides[0])
         elif isinstance(small, cst.Expr):
             self._expression(small)
         elif isinstance(small, cst.Assert):
@@ -251,6 +265,8 @@ class ModelFunction(Reader):
     def _return(self, small: cst.Return) -> None:
         if self._inside:
             self._returned = self.read(small.value) if small.value is not None else PLAIN
+            if small.value is not None:
+                self._note_in_arm("", small.value, self._returned)
             return
         modes = self.modes
         for mode in sorted(modes):
@@ -265,7 +281,8 @@ class ModelFunction(Reader):
         self.remove(small)
 
     def _assign(self, small: cst.Assign) -> None:
-        thing = self.read(small.value)
+        edits, notes, layer_names = len(self.plan.edits), len(self.plan.notes), dict(self.layer_names)
+        thing = self._passed(small.value)
         for target in small.targets:
             if isinstance(target.target, cst.Name):
                 self.names[target.target.value] = thing
@@ -278,8 +295,19 @@ class ModelFunction(Reader):
                 )
         if not isinstance(thing, STAYS):
             self.remove(small)
-        elif self.modes != MODES and not isinstance(thing, Plain):
-            raise self.refuse(codes.NO_KERAS_LAYER, small, "this part of the model is built in one mode only")
+            return
+        self._note_in_arm("=".join(self.module.code(target.target) for target in small.targets), small.value, thing)
+        if TRAIN not in self.modes:
+            # The model is built as in training; this goes with its arm.
+            del self.plan.edits[edits:], self.plan.notes[notes:]
+            self.layer_names = layer_names
+
+    def _note_in_arm(self, target: str, value: cst.BaseExpression, thing: Thing) -> None:
+        """Note what is built or set in some modes only."""
+        if self.modes != MODES and isinstance(thing, Plain):
+            self.arms.bind(self.modes, target, value)
+        elif self.modes != MODES:
+            self.arms.build(self.modes, [self.plan.function, *self._inside][-1], target, value, thing)
 
     def _expression(self, small: cst.Expr) -> None:
         if isinstance(small.value, cst.SimpleString | cst.ConcatenatedString):
@@ -381,6 +409,9 @@ class ModelFunction(Reader):
 
     def _name(self, node: cst.Name) -> Thing:
         thing = within(self.names.get(node.value, PLAIN), self.modes)
+        if isinstance(thing, Several) and all(isinstance(each, Tensor) for _, each in thing.by_mode):
+            # Each mode's own tensor, which must be the same one (arms).
+            return next((each for mode, each in thing.by_mode if mode == TRAIN), thing.by_mode[0][1])
         if isinstance(thing, Features):
             self.whole_features = True
             return Tensor(node, raw=True)
@@ -522,6 +553,8 @@ class ModelFunction(Reader):
                 head, _, last = inner.rpartition(".")
                 if head == "layers" and last in LAYER_CLASSES:
                     return network.layer_class(self, node, func, LAYER_CLASSES[last])
+        if self._asks_for_dict(node):
+            return IsDict()
         thing = self.names.get(func.value, PLAIN) if isinstance(func, cst.Name) else PLAIN
         if isinstance(thing, Layer):
             return network.layer_call(self, node, thing.made)
@@ -550,9 +583,16 @@ class ModelFunction(Reader):
             return PLAIN
         raise self.refuse(codes.NO_KERAS_LAYER, node, f"`{self.module.code(func)}` is not followed")
 
+    def _asks_for_dict(self, node: cst.Call) -> bool:
+        """`isinstance(features, dict)`."""
+        if not isinstance(node.func, cst.Name) or node.func.value != "isinstance" or len(node.args) != 2:
+            return False
+        subject, kind = (arg.value for arg in node.args)
+        return isinstance(kind, cst.Name) and kind.value == "dict" and isinstance(self._passed(subject), Features)
+
     def _passed(self, node: cst.BaseExpression) -> Thing:
         """What is passed on; all the features may be, and are then chosen from by key."""
-        thing = self.names.get(node.value, PLAIN) if isinstance(node, cst.Name) else PLAIN
+        thing = within(self.names.get(node.value, PLAIN), self.modes) if isinstance(node, cst.Name) else PLAIN
         return thing if isinstance(thing, Features) else self.read(node)
 
     def _of_closure(self, node: cst.Call, function: FunctionValue) -> Thing:
@@ -624,14 +664,18 @@ class ModelFunction(Reader):
         if named is None or not set(named) <= set(params):
             raise self.refuse(codes.NO_KERAS_LAYER, node, "its arguments cannot be matched with its parameters")
         kinds = {id(arg): thing for arg, thing in zip(node.args, passed, strict=True)}
-        return {name: kinds[id(named[name])] if name in named else PLAIN for name in params}
+        bound = {name: kinds[id(named[name])] if name in named else PLAIN for name in params}
+        for name in TRAINING & named.keys():
+            told = training_modes(self, named[name].value)
+            if told is not None and self.modes != MODES and told & self.modes == {TRAIN} & self.modes:
+                bound[name] = Training(frozenset({TRAIN}))
+        return bound
 
     def _own_function(self, node: cst.Call, function: FunctionValue, passed: Sequence[Thing]) -> Thing:
         """A function of the program that builds a part of the model: its layers are rewritten where they stand."""
         definition = function.node
         assert isinstance(definition, cst.FunctionDef)
         params = [param.name.value for param in definition.params.params]
-        kinds = {id(arg): thing for arg, thing in zip(node.args, passed, strict=True)}
         saved = self.names, self.module, self._returned
         bound = self._bound(node, definition, passed)
         form = tuple(type(bound[name]) for name in params)
@@ -659,15 +703,26 @@ class ModelFunction(Reader):
         if dropped:
             staying_parameters = tuple(name for name in params if name not in dropped)
             self.plan.edits.append((function.module, Signature(definition, staying_parameters)))
-            staying = [arg for arg in node.args if not isinstance(kinds[id(arg)], Mode | Training)]
+            told = {id(arg) for name, arg in (named_arguments(node, params) or {}).items() if name in dropped}
+            staying = [arg for arg in node.args if id(arg) not in told]
             self.edit(Arguments(node, unchanged(staying)))
         return Tensor(node)
 
     def _is_called_again(self, definition: cst.FunctionDef) -> bool:
         """Whether a function of the program is called in more than one place."""
+        elsewhere = set(self._calls_outside_training())
         callees = [facts.values.get(call.func) for module, facts in self.program.modules.items()
-                   for call in module.calls]  # fmt: skip
+                   for call in module.calls if call not in elsewhere]  # fmt: skip
         return sum(isinstance(value, FunctionValue) and value.node is definition for value in callees) > 1
+
+    def _calls_outside_training(self) -> Iterator[cst.Call]:
+        """The calls in arms of the model function that do not run in training."""
+        for unit in nodes_in(self.plan.function.body, cst.If):
+            mode = unit.test.comparisons[0].comparator if isinstance(unit.test, cst.Comparison) else None
+            if mode is not None and isinstance(unit.test, cst.Comparison) and len(unit.test.comparisons) == 1:
+                equal = isinstance(unit.test.comparisons[0].operator, cst.Equal)
+                if equal and self._mode(mode) in (EVAL, PREDICT):
+                    yield from calls_in(unit.body)
 
 
 def _by_mode(

@@ -24,7 +24,7 @@ from tfmigrate.plan.estimator.layers import (
     UNKNOWN_TO_KERAS,
     Layer,
 )
-from tfmigrate.plan.estimator.reader import SQUARES, Reader
+from tfmigrate.plan.estimator.reader import SQUARES, Reader, training_modes
 from tfmigrate.plan.estimator.things import (
     PLAIN,
     TRAIN,
@@ -36,7 +36,6 @@ from tfmigrate.plan.estimator.things import (
     Tensor,
     Tensors,
     Thing,
-    Training,
 )
 from tfmigrate.understand.reaching import parameters_of
 from tfmigrate.understand.scopes import numbered
@@ -197,10 +196,10 @@ def _layer_name(reader: Reader, node: cst.Call, given: cst.BaseExpression) -> Wr
 def _follows_mode(reader: Reader, node: cst.Call, training: cst.Arg | None) -> bool:
     if training is None:
         return False
-    thing = reader.read(training.value)
-    if thing == Training(frozenset({TRAIN})):
+    told = training_modes(reader, training.value)
+    if told is not None and told & reader.modes == {TRAIN} & reader.modes:
         return True
-    if isinstance(training.value, cst.Name) and training.value.value == "False":
+    if told is not None and not told & reader.modes:
         return False
     raise reader.refuse(codes.NO_KERAS_LAYER, training.value, "`training=` is something other than mode == TRAIN")
 

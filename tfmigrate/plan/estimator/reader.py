@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from tfmigrate.plan import codes
+from tfmigrate.plan.change.calls import is_false, is_true
 from tfmigrate.plan.edits import Edit, Remove
-from tfmigrate.plan.estimator.things import MODES, Plain, Spec, Tensor, Thing
+from tfmigrate.plan.estimator.things import MODES, Plain, Spec, Tensor, Thing, Training
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.program import Module
@@ -128,3 +129,11 @@ class Reader(ABC):
 
     def refuse(self, code: str, node: cst.CSTNode, message: str) -> Unconvertible:
         return Unconvertible(code, self.module, node, message)
+
+
+def training_modes(reader: Reader, node: cst.BaseExpression) -> frozenset[str] | None:
+    """The modes in which what is passed as `training=` is true; None where that is not known."""
+    if is_true(node) or is_false(node):
+        return MODES if is_true(node) else frozenset()
+    thing = reader.read(node)
+    return thing.modes if isinstance(thing, Training) else None

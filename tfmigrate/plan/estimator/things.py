@@ -27,6 +27,11 @@ class Features:
 
 
 @dataclass(frozen=True)
+class IsDict:
+    """A test whether the features are a dict."""
+
+
+@dataclass(frozen=True)
 class Labels:
     form: str = ""
     """"onehot", or another operation that was done to them."""
@@ -201,12 +206,12 @@ class Several:
 
 
 Thing = (
-    Plain | Features | Labels | Mode | Params | Config | Training | Layer | Initializer | Tensor | Tensors | Reading
-    | Each | Loss | Rate | Optimizer | Gradients | Logs | TrainOp | Step | Updates | Metric | MetricPart | Items | Spec
-    | Export | Several
+    Plain | Features | IsDict | Labels | Mode | Params | Config | Training | Layer | Initializer | Tensor | Tensors
+    | Reading | Each | Loss | Rate | Optimizer | Gradients | Logs | TrainOp | Step | Updates | Metric | MetricPart
+    | Items | Spec | Export | Several
 )  # fmt: skip
 PLAIN = Plain()
-STAYS = (Plain, Tensor, Tensors, Layer)
+STAYS = (Plain, Features, Tensor, Tensors, Layer)
 """Whose statements stay in the function that builds the Keras model."""
 
 
