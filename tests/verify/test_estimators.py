@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,7 +17,7 @@ from tfmigrate.verify.judge.compare import Comparison, compare
 from tfmigrate.verify.judge.controls import ESTIMATOR_CONTROLS, mutants
 from tfmigrate.verify.judge.plan import VerifyOptions
 from tfmigrate.verify.judge.verdict import verify
-from tfmigrate.verify.probe.estimators import Features
+from tfmigrate.verify.probe.estimators import Features, Watcher
 from tfmigrate.verify.run.experiment import run
 from tfmigrate.verify.run.launch import Launch
 from tfmigrate.verify.run.program import program_of
@@ -127,3 +128,15 @@ def test_features_that_are_taken_whole_are_all_compared(taken: Callable[[Feature
     features = Features({"a": 1, "b": 2})
     taken(features)
     assert features.chosen() == {"a": 1, "b": 2}
+
+
+@pytest.mark.parametrize(
+    ("made", "order"),
+    [({"a/kernel": 2, "a/bias": 2, "b/kernel": 1}, ["b/kernel", "a/kernel", "a/bias"]),
+     ({"a/kernel": 2, "b/kernel": 1}, ["a/kernel", "a/bias", "b/kernel"])],
+)  # fmt: skip
+def test_variables_are_in_the_order_in_which_layers_are_made(made: Mapping[str, int], order: list[str]) -> None:
+    watcher = Watcher(SimpleNamespace(compat=SimpleNamespace(v1=None), __version__="1.15"), None)
+    watcher.makers = dict(made)
+    variables = [SimpleNamespace(name=f"{name}:0") for name in ("a/kernel", "a/bias", "b/kernel")]
+    assert [variable.name.removesuffix(":0") for variable in watcher.by_layer(variables)] == order

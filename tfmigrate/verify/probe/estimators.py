@@ -67,6 +67,8 @@ def install(tf, recorder):
     owner._call_input_fn = watcher.call_input_fn(owner._call_input_fn)
     optimizer.compute_gradients = watcher.compute_gradients(optimizer.compute_gradients)
     silence_dropout(watcher)
+    layer = tf.keras.layers.Layer
+    layer.add_weight = watcher.add_weight(layer.add_weight)
 
 
 def silence_dropout(watcher):
@@ -202,6 +204,8 @@ class Watcher(object):
         self.flavour = Flavour(tf.__version__)
         self.session = None
         self.values = {}
+        self.makers = {}
+        """name of a variable -> the number of the layer that made it, in the order in which layers are made"""
 
     # -- what the graph is made of
 
@@ -260,6 +264,24 @@ class Watcher(object):
 
         return call_model_fn
 
+    def add_weight(self, original):
+        @functools.wraps(original)
+        def add_weight(layer, *args, **kwargs):
+            variable = original(layer, *args, **kwargs)
+            number = getattr(layer, weights.CREATED, None)
+            if self.mode == "train" and number is not None and self.replica() == 0:
+                self.makers.setdefault(name_of(variable), number)
+            return variable
+
+        return add_weight
+
+    def by_layer(self, variables):
+        """Variables in the order in which their layers were made, which is that of the migrated script's too; a graph
+        has them in the order in which layers are first called."""
+        if all(name_of(variable) in self.makers for variable in variables):
+            return sorted(variables, key=lambda variable: self.makers[name_of(variable)])
+        return variables
+
     def compute_gradients(self, original):
         @functools.wraps(original)
         def compute_gradients(optimizer, *args, **kwargs):
@@ -267,11 +289,11 @@ class Watcher(object):
             if training is not None and training.variables is None:
                 step = self.v1.train.get_global_step()
                 trainable = set(name_of(variable) for variable in self.v1.trainable_variables())
-                training.mirrored = [
+                training.mirrored = self.by_layer([
                     variable
                     for variable in self.v1.global_variables()
                     if variable is not step and name_of(variable) != "global_step" and "/replica_" not in variable.name
-                ]
+                ])  # fmt: skip
                 # A mirrored variable grows the graph when it is asked for what it has not; its parts do not.
                 training.variables = [first(variable) for variable in training.mirrored]
                 training.trainable = [v for v in training.variables if name_of(v) in trainable]
