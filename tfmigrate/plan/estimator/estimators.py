@@ -21,6 +21,7 @@ from tfmigrate.plan.estimator.inputs import Inputs
 from tfmigrate.plan.estimator.migration import ESTIMATOR, Migration, settings_of
 from tfmigrate.plan.estimator.model import build
 from tfmigrate.plan.estimator.names import modernised, only_compat_import
+from tfmigrate.plan.estimator.own_code import run_by
 from tfmigrate.plan.estimator.passing import Passing
 from tfmigrate.plan.estimator.reader import Build, Unconvertible
 from tfmigrate.plan.estimator.strategy import name_where_made, strategy_of
@@ -320,8 +321,7 @@ class _Whole(Migration):
             for node in module.calls:
                 if node not in mine and node not in inside:
                     for part in (node.func, *(arg.value for arg in node.args)):
-                        value = facts.values.get(part)
-                        if isinstance(value, FunctionValue) and value.node in nodes.values():
+                        if run_by(facts.values.get(part)) in nodes.values():
                             message = f"{module.code(part)} is used here too, as a function of TensorFlow 1"
                             raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, message, module)
 

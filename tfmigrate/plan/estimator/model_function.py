@@ -17,6 +17,7 @@ from tfmigrate.plan.estimator import network, training
 from tfmigrate.plan.estimator.arms import TRAINING, Arms
 from tfmigrate.plan.estimator.keras_layers import keras_call
 from tfmigrate.plan.estimator.layers import LAYER_CLASSES, LAYERS, LOGGING_HOOKS, SCHEDULES
+from tfmigrate.plan.estimator.own_code import builds, run_by
 from tfmigrate.plan.estimator.reader import Build, Reader, Unconvertible, training_modes
 from tfmigrate.plan.estimator.things import (
     EVAL,
@@ -38,6 +39,7 @@ from tfmigrate.plan.estimator.things import (
     Metric,
     MetricPart,
     Mode,
+    Object,
     Optimizer,
     Params,
     Plain,
@@ -57,8 +59,10 @@ from tfmigrate.plan.estimator.things import (
 from tfmigrate.understand import names
 from tfmigrate.understand.contents import is_layer
 from tfmigrate.understand.lifecycle import ProgramFacts
-from tfmigrate.understand.program import Unit, units_of
-from tfmigrate.understand.values import FunctionValue
+from tfmigrate.understand.objects import receiver_of
+from tfmigrate.understand.program import Unit, root_name, units_of
+from tfmigrate.understand.reaching import parameters_of
+from tfmigrate.understand.values import ClassValue, FunctionValue, Method
 from tfmigrate.walk import calls_in, nodes_in, walk
 
 _STEPS = {
@@ -93,6 +97,8 @@ class ModelFunction(Reader):
         self._returned: Thing | None = None
         self._read_functions: dict[cst.FunctionDef, tuple[type[Thing], ...]] = {}
         """With what each function of the program is called."""
+        self._receivers: list[Object] = []
+        """The objects whose methods are entered."""
         self._inside: list[cst.FunctionDef] = []
         """The functions of the program that are entered below the model function."""
 
@@ -287,6 +293,8 @@ class ModelFunction(Reader):
             if isinstance(target.target, cst.Name):
                 self.names[target.target.value] = thing
                 self.assigned.append((target.target.value, thing, small))
+            elif isinstance(target.target, cst.Attribute) and isinstance(self.read(target.target.value), Object):
+                self._keep(target.target, thing)
             elif isinstance(thing, Metric) and (pair := _two_names(target.target)) is not None:
                 self.names.update({name: MetricPart(thing, place) for place, name in enumerate(pair)})
             elif not isinstance(thing, Plain):
@@ -301,6 +309,18 @@ class ModelFunction(Reader):
             # The model is built as in training; this goes with its arm.
             del self.plan.edits[edits:], self.plan.notes[notes:]
             self.layer_names = layer_names
+
+    def _keep(self, target: cst.Attribute, thing: Thing) -> None:
+        """Note what an object keeps as an attribute."""
+        whole = self.read(target.value)
+        assert isinstance(whole, Object)
+        name = target.attr.value
+        before = whole.attributes.get(name, thing)
+        same_kind = not isinstance(before, Layer) or not isinstance(thing, Layer) or before.kind == thing.kind
+        if type(before) is not type(thing) or not same_kind:
+            raise self.refuse(codes.NO_KERAS_LAYER, target, f"`{self.module.code(target)}` is bound to several things")
+        if not isinstance(thing, Plain):
+            whole.attributes[name] = thing
 
     def _note_in_arm(self, target: str, value: cst.BaseExpression, thing: Thing) -> None:
         """Note what is built or set in some modes only."""
@@ -372,6 +392,8 @@ class ModelFunction(Reader):
 
     def _attribute(self, node: cst.Attribute) -> Thing:
         whole = self.read(node.value)
+        if isinstance(whole, Object):
+            return within(whole.attributes.get(node.attr.value, PLAIN), self.modes)
         if isinstance(whole, Params):
             self.used_params = True
         elif not isinstance(whole, Plain):
@@ -555,16 +577,26 @@ class ModelFunction(Reader):
                     return network.layer_class(self, node, func, LAYER_CLASSES[last])
         if self._asks_for_dict(node):
             return IsDict()
-        thing = self.names.get(func.value, PLAIN) if isinstance(func, cst.Name) else PLAIN
+        thing = self._thing_called(func)
         if isinstance(thing, Layer):
             return network.layer_call(self, node, thing.made)
         if isinstance(func, cst.Attribute) and func.attr.value in _STEPS:
             optimizer = self.read(func.value)
             if isinstance(optimizer, Optimizer):
                 return _STEPS[func.attr.value](self, node, optimizer)
+        return self._program_call(node, thing)
+
+    def _program_call(self, node: cst.Call, thing: Thing) -> Thing:
+        """A call of a function, a class or an object of the program, or of a layer or model that it has."""
+        func = node.func
         value = self.program.modules[self.module].values.get(func)
         things = [self._passed(arg.value) for arg in node.args]
         own = isinstance(value, FunctionValue) and isinstance(value.node, cst.FunctionDef) and value.owner is None
+        if isinstance(value, ClassValue) and not list(value.unknown_bases()):
+            return self._made_object(node, value, things)
+        method = self._method(func, thing)
+        if method is not None:
+            return self._of_object(node, *method, things)
         if all(isinstance(thing, Plain) for thing in things):
             return self._of_closure(node, value) if own and isinstance(value, FunctionValue) else PLAIN
         if is_layer(value):
@@ -583,6 +615,50 @@ class ModelFunction(Reader):
             return PLAIN
         raise self.refuse(codes.NO_KERAS_LAYER, node, f"`{self.module.code(func)}` is not followed")
 
+    def _thing_called(self, func: cst.BaseExpression) -> Thing:
+        """What a name, or an attribute of an object, stands for that is called."""
+        if isinstance(func, cst.Name):
+            return within(self.names.get(func.value, PLAIN), self.modes)
+        return self.read(func) if self._is_of_object(func) else PLAIN
+
+    def _is_of_object(self, func: cst.BaseExpression) -> bool:
+        root = root_name(func) if isinstance(func, cst.Attribute) else None
+        return root is not None and isinstance(self.names.get(root.value), Object)
+
+    def _made_object(self, node: cst.Call, cls: ClassValue, passed: Sequence[Thing]) -> Object:
+        """An object of a plain class of the program."""
+        made = Object(cls)
+        maker = cls.lookup("__init__")
+        if isinstance(maker, FunctionValue):
+            plain = all(isinstance(thing, Plain) for thing in passed)
+            if not plain or builds(self.program, maker):
+                self._own_function(node, maker, passed, made)
+        return made
+
+    def _of_object(self, node: cst.Call, function: FunctionValue, receiver: Object, passed: Sequence[Thing]) -> Thing:
+        """What a method of an object returns."""
+        plain = all(isinstance(thing, Plain) for thing in passed)
+        if plain and not receiver.attributes and not builds(self.program, function):
+            return PLAIN
+        return self._own_function(node, function, passed, receiver)
+
+    def _method(self, func: cst.BaseExpression, called: Thing) -> tuple[FunctionValue, Object] | None:
+        """The method of an object that a call runs, and the object."""
+        method, receiver = None, called
+        if isinstance(called, Object):
+            method = called.cls.lookup("__call__")
+        elif isinstance(func, cst.Attribute) and isinstance(func.value, cst.Call):
+            value = self.program.modules[self.module].values.get(func)
+            of_super = isinstance(func.value.func, cst.Name) and func.value.func.value == "super"
+            receiver = self._receivers[-1] if of_super and self._receivers else PLAIN
+            method = value.function if isinstance(value, Method) else None
+        elif isinstance(func, cst.Attribute) and self._is_of_object(func):
+            receiver = self.read(func.value)
+            method = receiver.cls.lookup(func.attr.value) if isinstance(receiver, Object) else None
+        if isinstance(method, FunctionValue) and isinstance(receiver, Object):
+            return method, receiver
+        return None
+
     def _asks_for_dict(self, node: cst.Call) -> bool:
         """`isinstance(features, dict)`."""
         if not isinstance(node.func, cst.Name) or node.func.value != "isinstance" or len(node.args) != 2:
@@ -597,10 +673,18 @@ class ModelFunction(Reader):
 
     def _of_closure(self, node: cst.Call, function: FunctionValue) -> Thing:
         """What a function is that is passed nothing of the model, and may read it of the function round it."""
+        if builds(self.program, function):
+            message = f"{self.module.code(node.func)} makes layers or variables of its own"
+            raise self.refuse(codes.NO_KERAS_LAYER, node, message)
         if function.node not in set(walk(self.plan.function)):
             return PLAIN
         computed = self._attempt(lambda: self._computed(node, function, [PLAIN] * len(node.args)))
-        return PLAIN if isinstance(computed, Unconvertible) else computed
+        if not isinstance(computed, Unconvertible):
+            return computed
+        read = {name.value for name in nodes_in(function.node.body, cst.Name)} - set(parameters_of(function.node))
+        if any(not isinstance(self.names[name], STAYS) for name in read & self.names.keys()):
+            raise computed
+        return PLAIN
 
     def _attempt(self, reading: Callable[[], Thing]) -> Thing | Unconvertible:
         """What a reading returns; where that is refused, nothing of it is left."""
@@ -657,9 +741,11 @@ class ModelFunction(Reader):
             self.unwrapped[definition] = None
         return returned
 
-    def _bound(self, node: cst.Call, definition: cst.FunctionDef, passed: Sequence[Thing]) -> dict[str, Thing]:
-        """What each parameter of a function stands for, in a call."""
-        params = [param.name.value for param in definition.params.params]
+    def _bound(
+        self, node: cst.Call, definition: cst.FunctionDef, passed: Sequence[Thing], own: str | None = None
+    ) -> dict[str, Thing]:
+        """What each parameter of a function stands for, in a call; but for its object."""
+        params = [param.name.value for param in definition.params.params if param.name.value != own]
         named = named_arguments(node, params)
         if named is None or not set(named) <= set(params):
             raise self.refuse(codes.NO_KERAS_LAYER, node, "its arguments cannot be matched with its parameters")
@@ -671,49 +757,62 @@ class ModelFunction(Reader):
                 bound[name] = Training(frozenset({TRAIN}))
         return bound
 
-    def _own_function(self, node: cst.Call, function: FunctionValue, passed: Sequence[Thing]) -> Thing:
-        """A function of the program that builds a part of the model: its layers are rewritten where they stand."""
+    def _own_function(
+        self, node: cst.Call, function: FunctionValue, passed: Sequence[Thing], receiver: Object | None = None
+    ) -> Thing:
+        """A function of the program, or the method of an object, that builds a part of the model: its layers are
+        rewritten where they stand."""
         definition = function.node
-        assert isinstance(definition, cst.FunctionDef)
-        params = [param.name.value for param in definition.params.params]
+        if not isinstance(definition, cst.FunctionDef) or (receiver is not None and definition.decorators):
+            raise self.refuse(codes.NO_KERAS_LAYER, node, f"`{self.module.code(node.func)}` is not followed")
+        own = receiver_of(definition) if receiver is not None else None
+        params = [param.name.value for param in definition.params.params if param.name.value != own]
         saved = self.names, self.module, self._returned
-        bound = self._bound(node, definition, passed)
+        bound = self._bound(node, definition, passed, own)
+        if own is not None and receiver is not None:
+            bound[own] = receiver
         form = tuple(type(bound[name]) for name in params)
         two_ways = self._read_functions.setdefault(definition, form) != form or definition in self.plan.computing
         if two_ways or definition is self.plan.function:
             raise self.refuse(codes.NO_KERAS_LAYER, node, f"{definition.name.value} is called in two ways")
         self.plan.functions.add(definition)
-        self.names, self.module, self._returned = dict(bound), function.module, None
+        closed_over = self.names if definition in set(walk(self.plan.function)) else {}
+        self.names, self.module, self._returned = {**closed_over, **bound}, function.module, None
         if definition in self._inside:
             raise self.refuse(codes.NO_KERAS_LAYER, definition, f"{definition.name.value} calls itself")
         self._inside.append(definition)
+        if receiver is not None:
+            self._receivers.append(receiver)
         again = self._is_called_again(definition)
         self.repeats += again
         for unit in units_of(definition.body):
             self._statement(unit, self.modes)
         self.repeats -= again
         self._inside.pop()
+        if receiver is not None:
+            self._receivers.pop()
         returned = self._returned
         self.names, self.module, self._returned = saved
-        if not isinstance(returned, Tensor):
+        if not isinstance(returned, Tensor) and not (receiver is not None and returned is None):
             raise self.refuse(
                 codes.NO_KERAS_LAYER, node, f"{definition.name.value} returns something other than a tensor"
             )
         dropped = {name for name, thing in bound.items() if isinstance(thing, Mode | Training)}
         if dropped:
-            staying_parameters = tuple(name for name in params if name not in dropped)
+            kept = params if own is None else [own, *params]
+            staying_parameters = tuple(name for name in kept if name not in dropped)
             self.plan.edits.append((function.module, Signature(definition, staying_parameters)))
             told = {id(arg) for name, arg in (named_arguments(node, params) or {}).items() if name in dropped}
             staying = [arg for arg in node.args if id(arg) not in told]
             self.edit(Arguments(node, unchanged(staying)))
-        return Tensor(node)
+        return Tensor(node) if isinstance(returned, Tensor) else PLAIN
 
     def _is_called_again(self, definition: cst.FunctionDef) -> bool:
         """Whether a function of the program is called in more than one place."""
         elsewhere = set(self._calls_outside_training())
         callees = [facts.values.get(call.func) for module, facts in self.program.modules.items()
                    for call in module.calls if call not in elsewhere]  # fmt: skip
-        return sum(isinstance(value, FunctionValue) and value.node is definition for value in callees) > 1
+        return sum(run_by(value) is definition for value in callees) > 1
 
     def _calls_outside_training(self) -> Iterator[cst.Call]:
         """The calls in arms of the model function that do not run in training."""

@@ -84,7 +84,7 @@ def layer_class(reader: Reader, node: cst.Call, creation: cst.Call, layer: Layer
 def layer_object(reader: Reader, creation: cst.Call, layer: Layer) -> Thing:
     """A layer made to be called further down, under the name that it is given."""
     reader.edit(Replace(creation, _layer_code(reader, creation, layer, _class_arguments(reader, creation, layer))))
-    return things.Layer(creation)
+    return things.Layer(creation, layer.keras)
 
 
 def layer_call(reader: Reader, node: cst.Call, creation: cst.Call) -> Thing:

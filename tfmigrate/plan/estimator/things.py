@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import libcst as cst
 
+from tfmigrate.understand.values import ClassValue
 from tfmigrate.written import Written
 
 TRAIN, EVAL, PREDICT = "TRAIN", "EVAL", "PREDICT"
@@ -65,6 +66,17 @@ class Layer:
     """A layer that is made to be called further down."""
 
     made: cst.Call
+    kind: str
+    """Its class in Keras."""
+
+
+@dataclass(eq=False)
+class Object:
+    """An object of a class of the program that is no layer of Keras: it builds a part of the model in its methods."""
+
+    cls: ClassValue
+    attributes: dict[str, Thing] = field(default_factory=dict)
+    """Those that are something other than plain."""
 
 
 @dataclass(frozen=True)
@@ -208,10 +220,10 @@ class Several:
 Thing = (
     Plain | Features | IsDict | Labels | Mode | Params | Config | Training | Layer | Initializer | Tensor | Tensors
     | Reading | Each | Loss | Rate | Optimizer | Gradients | Logs | TrainOp | Step | Updates | Metric | MetricPart
-    | Items | Spec | Export | Several
+    | Items | Spec | Export | Several | Object
 )  # fmt: skip
 PLAIN = Plain()
-STAYS = (Plain, Features, Tensor, Tensors, Layer)
+STAYS = (Plain, Features, Tensor, Tensors, Layer, Object)
 """Whose statements stay in the function that builds the Keras model."""
 
 
