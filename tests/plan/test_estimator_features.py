@@ -123,3 +123,26 @@ def test_predictions_made_with_a_variable_of_the_function_around_are_refused() -
     file = migrate(CLOSURE.replace('{"value": outputs * 2}', '{"value": tf.clip_by_value(outputs, 0, scale)}'))
     assert file.after == file.before
     assert ["`scale`, a variable of the function" in f.message for f in file.findings if f.action == "refuse"] == [True]
+
+
+@pytest.mark.parametrize("other", ["spec = {'x': 1, 'y': 2}\n", "use({'x': 1, 'y': 2}, 3)\n"])
+def test_a_dict_that_is_no_features_asks_for_no_choice(other: str) -> None:
+    assert (
+        "read_features"
+        not in migrated(given('"x": [[1.0], [2.0]]'), READ, MANY, ("strategy = ", other + "strategy = ")).after
+    )
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "def more():\n    found = {'x': 1, 'y': 2}\n    return found, 3\n\n\n",
+        "more = lambda: ({'x': 1, 'y': 2}, 3)\n",
+        "more = tf.data.Dataset.from_tensor_slices({'x': [1], 'y': [2]})\n",
+    ],
+)
+def test_a_dict_of_more_features_does(other: str) -> None:
+    assert (
+        "read_features"
+        in migrated(given('"x": [[1.0], [2.0]]'), READ, MANY, ("strategy = ", other + "strategy = ")).after
+    )

@@ -158,3 +158,23 @@ def test_a_variable_that_keeps_its_value_may_be_read() -> None:
 def test_more_layers_are_those_of_keras(layer: str, keras: str) -> None:
     after = migrated((DENSE, f"    features = tf1.layers.{layer}\n" + DENSE)).after
     assert f"    features = tf.keras.layers.{keras}(features)\n" in after
+
+
+SUMMARY = "tf1.summary.histogram('features', features)"
+
+
+@pytest.mark.parametrize(
+    ("lines", "left"),
+    [
+        (f"    if big:\n        {SUMMARY}\n", ""),
+        (f"    if big:\n        {SUMMARY}\n    else:\n        {SUMMARY}\n", ""),
+        (f"    if big:\n        print(big)\n    else:\n        {SUMMARY}\n", "    if big:\n        print(big)\n"),
+        (f"    for place in range(3):\n        {SUMMARY}\n", ""),
+        ("    if big:\n        pass\n", "    if big:\n        pass\n"),
+        (f"    if ask():\n        {SUMMARY}\n", "    if ask():\n        pass\n"),
+        (f"    for place in read():\n        {SUMMARY}\n", "    for place in read():\n        pass\n"),
+    ],
+)
+def test_a_block_of_which_nothing_is_left_goes(lines: str, left: str) -> None:
+    after = migrated(("    outputs", lines + "    outputs")).after
+    assert f"dtype=features.dtype)\n{left}    outputs" in after

@@ -6,7 +6,7 @@ generator beside it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 
 import libcst as cst
 
@@ -41,7 +41,7 @@ from tfmigrate.plan.estimator.things import (
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.program import Module, Unit, is_docstring, only_statement, units_of
 from tfmigrate.understand.scopes import numbered
-from tfmigrate.walk import nodes_in
+from tfmigrate.walk import nodes_in, walk
 from tfmigrate.written import Written
 
 _PARAMETERS: Mapping[str, Thing] = {
@@ -207,6 +207,9 @@ class _Model:
             for node in module.all_of(cst.Dict)
         ]
         around = [keys for keys in written if keys >= read]
+        given = [keys for module in self._reading.program.modules for keys in _given_features(module) if keys >= read]
+        if given and all(keys == read for keys in given):
+            return
         if not around or any(keys != read for keys in around):
             self._reading.plan.chosen = tuple(sorted(read))
 
@@ -303,3 +306,23 @@ def _output_of(reading: ModelFunction) -> Tensor:
 
 def _names_in(node: cst.CSTNode) -> set[str]:
     return {name.value for name in nodes_in(node, cst.Name)}
+
+
+def _given_features(module: Module) -> Iterator[set[str]]:
+    """The keys of the dicts that stand where the features of a dataset do, alone or first in a pair: what a function
+    returns, a lambda gives, or from_tensor_slices() takes."""
+    for function in (module.tree, *module.all_of(cst.FunctionDef)):
+        assigned: dict[str, list[cst.BaseExpression]] = {}
+        for target in nodes_in(function, cst.Assign):
+            for part in target.targets:
+                if isinstance(part.target, cst.Name):
+                    assigned.setdefault(part.target.value, []).append(target.value)
+        for node in walk(function):
+            value = node.value if isinstance(node, cst.Return) else node.body if isinstance(node, cst.Lambda) else None
+            if isinstance(node, cst.Call) and len(node.args) == 1:
+                value = node.args[0].value
+            first = value.elements[0].value if isinstance(value, cst.Tuple) and len(value.elements) > 1 else value
+            known = assigned.get(first.value, []) if isinstance(first, cst.Name) else []
+            first = known[0] if len(known) == 1 else first
+            if isinstance(first, cst.Dict):
+                yield {text_of(part.key) or "" for part in first.elements if isinstance(part, cst.DictElement)}

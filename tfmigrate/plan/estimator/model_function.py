@@ -12,7 +12,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import is_none, keywords, named_arguments, text_of, unchanged
-from tfmigrate.plan.edits import Arguments, Remove, Signature, Unwrap
+from tfmigrate.plan.edits import Arguments, Branch, Remove, Signature, Unwrap
 from tfmigrate.plan.estimator import network, training
 from tfmigrate.plan.estimator.arms import TRAINING, Arms
 from tfmigrate.plan.estimator.keras_layers import keras_call
@@ -61,6 +61,7 @@ from tfmigrate.understand.contents import is_layer
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.objects import receiver_of
 from tfmigrate.understand.program import Unit, root_name, units_of
+from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import parameters_of
 from tfmigrate.understand.values import ClassValue, FunctionValue, Method
 from tfmigrate.walk import calls_in, nodes_in, walk
@@ -137,6 +138,8 @@ class ModelFunction(Reader):
             if any(type(self.names.get(name, thing)) is not type(thing) for name, thing in before.items()
                    if not isinstance(thing, Features | Plain)):  # fmt: skip
                 raise self.refuse(codes.NO_KERAS_LAYER, unit, "a name is bound to something else in this loop")
+            if self._is_emptied(unit.body) and is_pure(unit.iter):
+                self._unwrap(unit, None)
             return modes
         if isinstance(unit, cst.FunctionDef):
             self.names[unit.name.value] = PLAIN
@@ -163,6 +166,7 @@ class ModelFunction(Reader):
                     unit,
                     "model_fn returns under a condition that depends on more than the mode",
                 )
+            self._drop_emptied(unit)
             return modes
         arms: list[tuple[cst.BaseSuite, frozenset[str]]] = []
         left = self._modal(unit, test, modes, arms)
@@ -193,7 +197,7 @@ class ModelFunction(Reader):
         self.names = _by_mode(left_names, left, self.names, other)
         return left | other
 
-    def _unwrap(self, unit: cst.If | cst.With, suite: cst.BaseSuite | None) -> None:
+    def _unwrap(self, unit: cst.If | cst.With | cst.For, suite: cst.BaseSuite | None) -> None:
         self.unwrapped[unit] = suite
         self.edit(Unwrap(unit, suite))
 
@@ -208,6 +212,25 @@ class ModelFunction(Reader):
                 raise self.refuse(codes.NO_KERAS_LAYER, unit, f"{name} has different values after this condition")
             if isinstance(thing, Loss | Rate | Optimizer | Metric) and other != thing:
                 raise self.refuse(codes.NO_KERAS_LAYER, unit, f"{name} depends on this condition")
+
+    def _drop_emptied(self, unit: cst.If) -> None:
+        """Take out what would be `pass` alone."""
+        other = unit.orelse
+        if not isinstance(other, cst.Else | None):
+            return
+        if self._is_emptied(unit.body) and (other is None or self._is_emptied(other.body)) and is_pure(unit.test):
+            self._unwrap(unit, None)
+        elif other is not None and self._is_emptied(other.body):
+            self.edit(Branch(unit, (unit.test,), unit.body, None))
+
+    def _is_emptied(self, suite: cst.BaseSuite) -> bool:
+        """Whether nothing of a block stays, and something of it went."""
+        units = units_of(suite)
+        only_passes = all(
+            isinstance(unit, cst.SimpleStatementLine) and all(isinstance(small, cst.Pass) for small in unit.body)
+            for unit in units
+        )
+        return not only_passes and all(self._nothing_stays(unit) for unit in units)
 
     def _nothing_stays(self, unit: cst.CSTNode) -> bool:
         """Whether nothing of a unit stays."""
