@@ -15,6 +15,7 @@ from tfmigrate.plan.change.calls import is_none, keywords, named_arguments, text
 from tfmigrate.plan.edits import Arguments, Branch, Remove, Signature, Unwrap
 from tfmigrate.plan.estimator import network, training
 from tfmigrate.plan.estimator.arms import TRAINING, Arms
+from tfmigrate.plan.estimator.contrib import contrib_layer, layer_of
 from tfmigrate.plan.estimator.keras_layers import keras_call
 from tfmigrate.plan.estimator.layers import LAYER_CLASSES, LAYERS, LOGGING_HOOKS, SCHEDULES
 from tfmigrate.plan.estimator.own_code import builds, run_by
@@ -88,7 +89,6 @@ class ModelFunction(Reader):
         """The features that are chosen by name."""
         self.whole_features = False
         self.used_params = False
-        self.updates_are_run = False
         self.unwrapped: dict[cst.CSTNode, cst.BaseSuite | None] = {}
         """Statements that are replaced by one of their blocks, or by nothing."""
         self.arms = Arms()
@@ -569,16 +569,24 @@ class ModelFunction(Reader):
             return Step()
         if name == "get_collection":
             return self._collection(node)
-        if name == "group":
-            things = [self.read(arg.value) for arg in node.args]
-            self.updates_are_run = self.updates_are_run or any(isinstance(thing, Updates) for thing in things)
-            steps = [thing for thing in things if isinstance(thing, TrainOp)]
-            if len(steps) == 1 and all(isinstance(thing, TrainOp | Updates) for thing in things):
-                return steps[0]
+        contrib = layer_of(name)
+        if contrib is not None:
+            return contrib_layer(self, node, contrib)
+        step = self._grouped(node) if name == "group" else None
+        if step is not None:
+            return step
         averaged = _averaged(node) if name == "reduce_mean" else None
         if averaged is not None:
             return training.read_mean(self, node, averaged)
         return network.operation(self, node, name)
+
+    def _grouped(self, node: cst.Call) -> TrainOp | None:
+        """The training step in a group of it and updates; None for another group."""
+        things = [self.read(arg.value) for arg in node.args]
+        self.updates_are_run = self.updates_are_run or any(isinstance(thing, Updates) for thing in things)
+        steps = [thing for thing in things if isinstance(thing, TrainOp)]
+        alone = len(steps) == 1 and all(isinstance(thing, TrainOp | Updates) for thing in things)
+        return steps[0] if alone else None
 
     def _collection(self, node: cst.Call) -> Updates:
         """A collection of the graph, of which only that of updates is known."""

@@ -51,7 +51,7 @@ _ALIKE = {"nn.avg_pool": 4, "nn.max_pool": 4, "pad": 3}
 _ARGUMENT = "values"
 
 
-def _tensor(reader: Reader, node: cst.BaseExpression) -> cst.BaseExpression:
+def tensor(reader: Reader, node: cst.BaseExpression) -> cst.BaseExpression:
     """A node that must be a tensor of a layer, or a feature. Raises Unconvertible."""
     thing = reader.read(node)
     if isinstance(thing, Reading):
@@ -70,7 +70,7 @@ def layer_function(reader: Reader, node: cst.Call, layer: Layer) -> Thing:
     if named is None or "inputs" not in named:
         raise reader.refuse(codes.NO_KERAS_LAYER, node, "the arguments of this layer cannot be read")
     inputs = named.pop("inputs").value
-    _tensor(reader, inputs)
+    tensor(reader, inputs)
     return _layer(reader, node, layer, named, named.get("training"), inputs)
 
 
@@ -112,7 +112,7 @@ def _called(reader: Reader, node: cst.Call) -> tuple[cst.Arg | None, cst.BaseExp
     called = named_arguments(node, ("inputs", "training"))
     if called is None or "inputs" not in called or not set(called) <= {"inputs", "training"}:
         raise reader.refuse(codes.NO_KERAS_LAYER, node, "the arguments of this layer cannot be read")
-    return called.get("training"), _tensor(reader, called["inputs"].value)
+    return called.get("training"), tensor(reader, called["inputs"].value)
 
 
 def _layer(
@@ -134,7 +134,7 @@ def _layer(
 
 def _is_idle(reader: Reader, node: cst.Call, layer: Layer, training: cst.Arg | None) -> bool:
     """Whether a dropout never drops: that of tf.layers does nothing unless `training` says so."""
-    if not layer.training or _follows_mode(reader, node, training):
+    if not layer.training or follows_mode(reader, node, training):
         return False
     if layer.keras != "Dropout":
         raise reader.refuse(codes.NO_KERAS_LAYER, node, "this batch normalization gets no `training` argument")
@@ -160,9 +160,9 @@ def _layer_code(reader: Reader, node: cst.Call, layer: Layer, given: Mapping[str
                 else f"Keras has no `{name}=`"
             )
             raise reader.refuse(codes.NO_KERAS_LAYER, arg.value, why)
-        code = _setting(reader, name, arg.value)
+        code = setting(reader, name, arg.value)
         if name == "name":
-            code = _layer_name(reader, node, arg.value)
+            code = layer_name(reader, node, arg.value)
             if code is None:
                 continue
         plain = layer.parameters.index(name) < layer.plain and arg.keyword is None and not named
@@ -176,7 +176,7 @@ def _layer_code(reader: Reader, node: cst.Call, layer: Layer, given: Mapping[str
     return (f"{reader.tf}.keras.layers.{layer.keras}(", *listed(written), ")")
 
 
-def _layer_name(reader: Reader, node: cst.Call, given: cst.BaseExpression) -> Written | None:
+def layer_name(reader: Reader, node: cst.Call, given: cst.BaseExpression) -> Written | None:
     """A name that Keras accepts: without `/`, and given to one layer of a model only; None where it has to be Keras's
     own. The scopes of variables told such layers apart."""
     text = text_of(given)
@@ -193,7 +193,7 @@ def _layer_name(reader: Reader, node: cst.Call, given: cst.BaseExpression) -> Wr
     return Written.at(given) if wanted == text else Written.of(quoted(wanted, reader.quote))
 
 
-def _follows_mode(reader: Reader, node: cst.Call, training: cst.Arg | None) -> bool:
+def follows_mode(reader: Reader, node: cst.Call, training: cst.Arg | None) -> bool:
     if training is None:
         return False
     told = training_modes(reader, training.value)
@@ -204,7 +204,7 @@ def _follows_mode(reader: Reader, node: cst.Call, training: cst.Arg | None) -> b
     raise reader.refuse(codes.NO_KERAS_LAYER, training.value, "`training=` is something other than mode == TRAIN")
 
 
-def _setting(reader: Reader, name: str, node: cst.BaseExpression) -> Written | None:
+def setting(reader: Reader, name: str, node: cst.BaseExpression) -> Written | None:
     """Keras's word for a setting of a layer; None where it stays as it is."""
     thing = reader.names.get(node.value) if isinstance(node, cst.Name) else None
     if isinstance(thing, things.Initializer):

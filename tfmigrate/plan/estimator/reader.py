@@ -95,6 +95,8 @@ class Reader(ABC):
         self.removed: list[cst.BaseSmallStatement] = []
         self.outputs: list[Tensor] = []
         """What losses, metrics and predictions are computed from."""
+        self.updates_are_run = False
+        """Whether the moving averages of batch normalizations are updated."""
         self.normalised: cst.Call | None = None
         """A batch normalization."""
         self.layer_names: dict[str, cst.CSTNode] = {}
