@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import cast
 
 import pytest
 
@@ -79,3 +83,32 @@ def test_what_callbacks_wait_for() -> None:
     each_epoch, own = Watcher(monitor="val_loss", save_best_only=False), Watcher(monitor=lambda: None)
     found = calls.watched([stop, best, each_epoch, own, object()])
     assert found == [["Watcher", "val_loss"], ["Watcher", "val_acc"]]
+
+
+class Extended:
+    """As MirroredExtended of TensorFlow 1.15, which the strategy of tf.contrib is made on."""
+
+    def __init__(self, container_strategy: object, devices: object = None, cross_device_ops: object = None) -> None:
+        self.given = devices, cross_device_ops
+
+
+class NcclAllReduce:
+    pass
+
+
+def test_the_strategy_of_contrib_gets_the_devices_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "tensorflow.python.distribute.mirrored_strategy"
+    module = SimpleNamespace(all_local_devices=lambda num_gpus=None: (), MirroredExtended=Extended)
+    for part in (name.rsplit(".", place)[0] for place in range(1, 4)):
+        monkeypatch.setitem(sys.modules, part, ModuleType(part))
+    monkeypatch.setitem(sys.modules, name, cast(ModuleType, module))
+    monkeypatch.setattr(Extended, "__init__", Extended.__init__)
+    shown.map_mirrored_strategy(shown.Machine("logical CPU", ("/cpu:0", "/cpu:1"), 2))
+    local = cast(Callable[..., object], module.all_local_devices)
+    assert local() == local(2) == ("/cpu:0", "/cpu:1")
+    assert local(num_gpus=1) == ("/cpu:0",)
+    with pytest.raises(ValueError, match="run it with more"):
+        local(3)
+    assert Extended(None, ["/device:GPU:1", "/cpu:0"]).given == (["/cpu:1", "/cpu:0"], None)
+    assert Extended(None, None, NcclAllReduce()).given == (None, None)
+    assert Extended(None, None, "other").given == (None, "other")

@@ -243,13 +243,41 @@ def map_mirrored_strategy(machine):
         if strategy is None:
             continue
         strategy.__init__ = mapped(strategy.__init__, machine)
+    # tf.contrib has a class of its own, which is not imported yet, on the same base.
+    if hasattr(module, "all_local_devices"):
+        module.all_local_devices = first_of(machine)
+    extended = getattr(module, "MirroredExtended", None)
+    if extended is not None:
+        extended.__init__ = mapped_extended(extended.__init__, machine)
+
+
+def first_of(machine):
+    def all_local_devices(num_gpus=None):
+        if num_gpus is None:
+            return tuple(machine.devices)
+        return tuple(device_of("/gpu:%d" % place, machine) for place in range(num_gpus))
+
+    return all_local_devices
+
+
+def mapped_extended(original, machine):
+    @functools.wraps(original)
+    def __init__(self, container_strategy, devices, cross_device_ops=None):
+        own = [device_of(name, machine) for name in devices] if devices else devices
+        original(self, container_strategy, own, None if is_nccl(cross_device_ops) else cross_device_ops)
+
+    return __init__
+
+
+def is_nccl(operations):
+    """NCCL cannot reduce between parts of one card, nor on a CPU; TensorFlow's own choice can."""
+    return type(operations).__name__ == "NcclAllReduce"
 
 
 def mapped(original, machine):
     @functools.wraps(original)
     def __init__(self, devices=None, cross_device_ops=None):
-        # NCCL cannot reduce between parts of one card, nor on a CPU; TensorFlow's own choice can.
-        if type(cross_device_ops).__name__ == "NcclAllReduce":
+        if is_nccl(cross_device_ops):
             cross_device_ops = None
         chosen = machine.devices if devices is None else [device_of(name, machine) for name in devices]
         original(self, devices=list(chosen), cross_device_ops=cross_device_ops)
