@@ -206,3 +206,30 @@ def test_the_model_is_made_where_its_data_is_known(params: str, given: str) -> N
 def test_what_may_be_another_thing_further_down_is_refused(params: str, between: str) -> None:
     file = migrated(*with_input_below(params, between))
     assert file.after == file.before
+
+
+IS_TRAIN = ("    outputs", "    is_train = mode == tf.estimator.ModeKeys.TRAIN\n    outputs")
+HOOK = "[tf1.train.LoggingTensorHook({'l': loss}, 10)]"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("loss=loss, train_op=train_op", "loss=loss, train_op=train_op if is_train else None"),
+        (
+            "loss=loss, train_op=train_op",
+            "loss=loss if mode != 'infer' else None, train_op=train_op if mode == 'train' else None",
+        ),
+        ("train_op=train_op", f"train_op=train_op, training_hooks={HOOK} if is_train else None"),
+        (f"train_op = {TRAIN_OP}", f"train_op = {TRAIN_OP} if is_train else None"),
+    ],
+)
+def test_what_a_condition_gives_to_one_mode(old: str, new: str) -> None:
+    after = migrated(IS_TRAIN, (old, new)).after
+    assert "    return model\n" in after
+    assert "is_train" not in after
+
+
+@pytest.mark.parametrize("value", ["1 if is_train else 2", "2 if not is_train else None"])
+def test_a_setting_that_depends_on_the_mode_is_refused(value: str) -> None:
+    assert "has no counterpart in Keras" in refusal(IS_TRAIN, ("(features, 1)", f"(features, {value})"))

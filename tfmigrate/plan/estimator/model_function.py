@@ -423,7 +423,23 @@ class ModelFunction(Reader):
             raise self.refuse(codes.NO_KERAS_LAYER, node, f"`{self.module.code(node)}` has no counterpart in Keras")
         return PLAIN
 
+    def _conditional(self, node: cst.IfExp, test: Training) -> Thing:
+        """`a if mode == TRAIN else b`, of which one at least is no part of the model: its statement goes."""
+        outer = self.modes
+        things: list[tuple[str, Thing]] = []
+        for arm, modes in ((node.body, test.modes), (node.orelse, MODES - test.modes)):
+            self.modes = (outer & modes) or modes
+            thing = self.read(arm)
+            things += [(mode, thing) for mode in sorted(modes)]
+        self.modes = outer
+        if all(isinstance(thing, STAYS) for _, thing in things):
+            raise self.refuse(codes.NO_KERAS_LAYER, node, f"`{self.module.code(node)}` has no counterpart in Keras")
+        return within(Several(tuple(things)), outer)
+
     def _operation(self, node: cst.BaseExpression) -> Thing:
+        test = self.read(node.test) if isinstance(node, cst.IfExp) else None
+        if isinstance(node, cst.IfExp) and isinstance(test, Training):
+            return self._conditional(node, test)
         parts = [self.read(part) for part in _operands(node)]
         if all(isinstance(part, Plain) for part in parts):
             return PLAIN

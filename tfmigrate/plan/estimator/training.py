@@ -258,7 +258,10 @@ def read_spec(reader: Reader, node: cst.Call) -> Thing:
         raise reader.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, "the arguments of this EstimatorSpec cannot be read")
     for key in _HOOKS:
         if key in named and not is_none(named[key].value):
-            if not isinstance(reader.read(named[key].value), Logs):
+            hooks = reader.read(named[key].value)
+            if isinstance(named[key].value, cst.IfExp) and isinstance(hooks, Plain):
+                continue  # `hooks if mode == TRAIN else None`, in another mode
+            if not isinstance(hooks, Logs):
                 raise reader.refuse(codes.ESTIMATOR_HOOK, named[key].value, f"`{key}=` of an EstimatorSpec")
             message = "this hook is dropped: Keras' progress bar shows the loss at every step"
             reader.plan.notes.append((named[key].value, message))
