@@ -101,3 +101,8 @@ def test_the_arms_may_change_places() -> None:
 )
 def test_other_alternatives_are_refused(lines: str) -> None:
     assert refusal((STRATEGY + CONFIG, lines)).startswith("TFM110")
+
+
+def test_the_older_word_for_the_strategy() -> None:
+    config = "train_distribute=strategy, eval_distribute=strategy"
+    assert migrated((config, "distribute=strategy")).after == migrated((config, "train_distribute=strategy")).after

@@ -161,7 +161,8 @@ def _unused_configs(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None
     }
     nodes = {made.node for part in taken for made in part.chain}
     for part in facts.estimators:
-        if part.name == "RunConfig" and part.node not in nodes and "train_distribute" in keywords(part.node):
+        distributes = keywords(part.node).keys() & {"train_distribute", "distribute"}
+        if part.name == "RunConfig" and part.node not in nodes and distributes:
             draft, message = drafts[part.site.frame.module], "no Estimator was found that takes this RunConfig"
             if draft.change(codes.ESTIMATOR_NOT_FOLLOWED, part.node, message, action="refuse"):
                 nodes.add(part.node)

@@ -32,6 +32,7 @@ from tfmigrate.plan.estimator.batches import (
 )
 from tfmigrate.plan.estimator.choosing import Choosing
 from tfmigrate.plan.estimator.passing import Passing
+from tfmigrate.plan.estimator.ranks import rankless
 from tfmigrate.plan.estimator.reader import Unconvertible
 from tfmigrate.understand.carrier import Carrier
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
@@ -347,6 +348,13 @@ class Inputs:
             last = call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
             if last in TENSORS:
                 raise self._refuse(module, call, f"{last}(): under a strategy an input function must return a dataset")
+        unranked = rankless(self._facts.modules[module], function)
+        if unranked is not None:
+            message = (
+                "the rank of these features is not known before they are read, and a Keras model asks for it: call "
+                "set_shape() on them"
+            )
+            raise self._refuse(module, unranked, message)
         params = parameters_of(function.node)
         passed = {name for name, _ in named(args or (), params)}
         closure = function.closure.function

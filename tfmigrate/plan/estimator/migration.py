@@ -21,10 +21,14 @@ from tfmigrate.written import Written
 
 ESTIMATOR = ("model_fn", "model_dir", "config", "params", "warm_start_from")
 
+_OLDER = {"distribute": "train_distribute"}
+"""A word of TensorFlow 1.7 -> that of 1.8."""
+
 
 def settings_of(config: EstimatorPart) -> dict[str, cst.Arg]:
     """What a RunConfig is given, and given anew by replace(), by name."""
-    return {name: arg for part in config.chain for name, arg in keywords(part.node).items()}
+    given = (item for part in config.chain for item in keywords(part.node).items())
+    return {_OLDER.get(name, name): arg for name, arg in given}
 
 
 def _distributes(config: EstimatorPart) -> bool:
