@@ -285,3 +285,12 @@ def test_what_is_told_fails_in_tensorflow_and_what_stands_in_its_place_runs(kera
     assert done.returncode == 0, done.stderr[-2000:]
     failing = {line.removeprefix("FAILS ") for line in done.stdout.splitlines() if line.startswith("FAILS ")}
     assert failing == {line for _, line in told}
+
+
+@pytest.mark.parametrize(("other", "expected"), [("keras.Sequential()", ["TFM502"]), ("engine.Session(path)", [])])
+def test_a_function_may_be_called_with_a_model_and_with_something_else(other: str, expected: list[str]) -> None:
+    code = (
+        "import engine\n\n\ndef count(one):\n    return one.number_of_inputs()\n\n\n"
+        f"def main(path):\n    count(keras.Sequential())\n    count({other})\n\n\nmain('x')\n"
+    )
+    assert list(dict.fromkeys(codes(code))) == expected

@@ -162,10 +162,13 @@ class _Reader:
                     yield _Lack(arg, name, self._tables.moves.moved(name), call, keyword, known)
 
     def _model_calls(self) -> Iterator[tuple[Use, tuple[str, ...]]]:
-        """Methods called on nothing but models of Keras's own classes, and their names in either class."""
+        """Methods called on nothing but models of Keras's own classes, and their names in either class. A function may
+        be called with a model here, and with something else there."""
         keras = self._keras()
         for use in self._facts.uses:
-            receivers = options(use.receiver)
+            func = use.call.func
+            elsewhere = self._facts.options(func.value) if isinstance(func, cst.Attribute) else ()
+            receivers = {*options(use.receiver), *elsewhere}
             models = [receiver for receiver in receivers if isinstance(receiver, Parallel | ModelObject)]
             if receivers and len(models) == len(receivers) and all(model.instance is None for model in use.models):
                 yield use, tuple(f"{keras}.{name}.{use.method}" for name in ("Model", "Sequential"))
