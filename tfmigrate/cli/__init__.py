@@ -10,6 +10,7 @@ import gc
 import io
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -36,6 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
+    # Of escapes such as "\d" in the texts of programs, which LibCST evaluates.
+    warnings.simplefilter("ignore", SyntaxWarning)
     try:
         return int(cli.main(arguments, prog_name="tfmigrate", standalone_mode=False) or 0)
     except click.UsageError as error:
