@@ -69,6 +69,10 @@ def summary(outcomes: Collection[Outcome]) -> str:
             "of those compared over several steps, EQUIVALENT",
             [one.verdict == "EQUIVALENT" for one in ran if one.is_whole],
         ),
+        (
+            "of those compared over several steps, EQUIVALENT or different in what `fix` had reported",
+            [one.verdict == "EQUIVALENT" or one.fault == "reported by fix" for one in ran if one.is_whole],
+        ),
     ]
     return "\n".join(f"- {what}: {sum(held)} of {len(held)}" for what, held in counts)
 
