@@ -5,10 +5,11 @@ What has many alternatives is kept as what may be in any of them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from tfmigrate.understand.contents import all_opaque_sites
-from tfmigrate.understand.values import Choice, Items, Literal, Mapping, Method, Opaque, Value, options
+from tfmigrate.understand.values import Choice, Items, Literal, Mapping, Method, Opaque, Partial, Value, options
 
 _LONG = 64
 """Elements of a list that are kept separate."""
@@ -16,6 +17,8 @@ _MANY = 8
 """Lists, or dicts, that a name may be, kept separate."""
 _DATA = 64
 """Numbers, strings and the like that a name may be, kept separate."""
+_DATA_KINDS = (Literal, Opaque, Partial, Method)
+"""The classes of what may be one of these."""
 
 
 def join(*values: Value) -> Value:
@@ -31,14 +34,15 @@ def join(*values: Value) -> Value:
 
 
 def _fewer(merged: frozenset[Value]) -> frozenset[Value]:
-    lists = [option for option in merged if isinstance(option, Items)]
-    if len(lists) > _MANY:
+    kinds = Counter(map(type, merged))  # Counted first: there may be hundreds of values, and few of them lists.
+    if kinds[Items] > _MANY:
+        lists = [option for option in merged if isinstance(option, Items)]
         merged = merged.difference(lists) | {Items(_together(lists), "list", counted=False)}
-    dicts = [option for option in merged if isinstance(option, Mapping)]
-    if len(dicts) > _MANY:
+    if kinds[Mapping] > _MANY:
+        dicts = [option for option in merged if isinstance(option, Mapping)]
         held = _together(dicts)
         merged = merged.difference(dicts) | {Mapping((None,) * len(held), held)}
-    if len(merged) > _DATA:
+    if len(merged) > _DATA and sum(kinds[kind] for kind in _DATA_KINDS) > _DATA:
         data = [option for option in merged if _is_data(option)]
         if len(data) > _DATA:
             settings = all(isinstance(option, Literal) or getattr(option, "settings", False) for option in data)
@@ -48,9 +52,9 @@ def _fewer(merged: frozenset[Value]) -> frozenset[Value]:
 
 def _is_data(value: Value) -> bool:
     """Whether a value is not followed any further."""
-    while isinstance(value, Method) and value.function is None:
+    while type(value) is Method and value.function is None:
         value = value.receiver
-    return isinstance(value, Literal | Opaque)
+    return isinstance(value, (Literal, Opaque))
 
 
 def _together(collections: Sequence[Items | Mapping]) -> tuple[Value, ...]:
