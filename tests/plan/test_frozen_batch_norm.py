@@ -163,6 +163,41 @@ model.save("a.h5")
     assert not actions(file, "TFM445")
 
 
+TWO_MODELS = """\
+from keras.applications import VGG16
+from keras.layers import BatchNormalization, Dense, Input
+from keras.models import Model, Sequential
+from keras.utils import multi_gpu_model
+
+part = Sequential([Dense(4, input_shape=(4,)), BatchNormalization(axis=-1)])
+other = Sequential([Dense(4, input_shape=(4,)), BatchNormalization(axis=1)])
+x = Input(shape=(4,))
+model = Model(x, Dense(1)(BatchNormalization(axis=(1,))(part(x))))
+{line}
+parallel = multi_gpu_model(model, gpus=2)
+parallel.compile("sgd", "mse")
+parallel.fit(batches)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "changed"),
+    [
+        ("VGG16().trainable = False", ""),
+        ("other.trainable = False", "axis=1"),
+        ("part.trainable = False", "axis=-1"),
+        ("for layer in part.layers:\n    layer.trainable = False", "axis=-1"),
+        ("model.trainable = False", "axis=-1 axis=(1,)"),
+        ("for layer in model.layers[:2]:\n    layer.trainable = False", "axis=-1 axis=(1,)"),
+        ("given.trainable = False", "axis=-1 axis=1 axis=(1,)"),
+    ],
+)
+def test_the_layers_of_other_models_stay(line: str, changed: str) -> None:
+    file = check_migrated(TWO_MODELS.format(line=line))
+    for axis in ("axis=-1", "axis=1", "axis=(1,)"):
+        assert (f"BatchNorm({axis})" in file.after) is (axis in changed.split())
+
+
 SCRIPT = """\
 from keras.utils import multi_gpu_model
 from maker import build

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import libcst as cst
 
@@ -11,6 +11,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.keras.layer_places import models_by_call
 from tfmigrate.plan.keras.saved_helpers import SavedHelper
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.plan.names.runs import loaded_with
@@ -19,7 +20,7 @@ from tfmigrate.understand import names
 from tfmigrate.understand.contents import models_of
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
-from tfmigrate.understand.values import Literal, ModelObject
+from tfmigrate.understand.values import Literal, ModelObject, options
 
 _LAYER = "keras.layers.BatchNormalization"
 _HELPER = "BatchNorm"
@@ -54,15 +55,39 @@ def check(context: Context) -> Iterator[CallChange]:
 
 def _old_layers(migration: Migration) -> dict[Module, list[cst.Call]]:
     """The calls that make such layers where a run may freeze them, by their modules."""
-    freezing = {module for module, facts in migration.facts.modules.items() if _freezes(facts)}
+    modules = migration.facts.modules
+    frozen_by = {module: frozen for module, facts in modules.items() if (frozen := _frozen(facts, modules))}
     made: dict[Module, list[cst.Call]] = {}
-    for module, draft in migration.drafts.items() if freezing else ():
+    for module, draft in migration.drafts.items() if frozen_by else ():
         for call in module.calls:
             known = draft.facts.symbols.get(call.func, "")
             if names.canonical(known) == _LAYER and _had_old_meaning(known, draft.settings):
-                if not freezing.isdisjoint(migration.once(loaded_with)[module]):
+                together = migration.once(loaded_with)[module]
+                frozen = {each for other in frozen_by.keys() & together for each in frozen_by[other]}
+                models = migration.once(models_by_call).get(call)
+                if frozen and (None in frozen or models is None or not frozen.isdisjoint(models)):
                     made.setdefault(module, []).append(call)
     return made
+
+
+def _frozen(facts: Facts, modules: Mapping[Module, Facts]) -> set[ModelObject | None]:
+    """The models that a module freezes, or layers of; None among them for what may be any."""
+    frozen: set[ModelObject | None] = set()
+    for toggle in facts.toggles:
+        if toggle.assigned == Literal(False):
+            known = [models_of(option) for option in options(toggle.receiver)]
+            frozen.update(*known)
+            if not all(models and all(_is_seen(model, modules) for model in models) for models in known):
+                frozen.add(None)
+    return frozen
+
+
+def _is_seen(model: ModelObject, modules: Mapping[Module, Facts]) -> bool:
+    """Whether its layers are known: not that of a class, of a file, or of a function that was read for another call."""
+    call, facts = model.node, modules.get(model.site.frame.module)
+    if model.instance is not None or model.origin == "loaded" or not isinstance(call, cst.Call) or facts is None:
+        return False
+    return facts.canonical(call.func) == names.canonical(model.maker)
 
 
 def _saved(migration: Migration) -> SavedHelper:
@@ -70,10 +95,6 @@ def _saved(migration: Migration) -> SavedHelper:
     made = {module: frozenset[cst.CSTNode](calls) for module, calls in migration.once(_old_layers).items()}
     names_of = {Helper.of(migration.drafts[module], _HELPER, "frozen_by_batch").name for module in made}
     return SavedHelper(codes.FROZEN_BATCH_NORM, f"class {min(names_of, default=_HELPER)}", made)
-
-
-def _freezes(facts: Facts) -> bool:
-    return any(toggle.assigned == Literal(False) for toggle in facts.toggles)
 
 
 def _has_others(facts: Facts, settings: Settings) -> bool:
