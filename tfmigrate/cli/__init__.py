@@ -40,7 +40,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
     # Of escapes such as "\d" in the texts of programs, which LibCST evaluates.
     warnings.simplefilter("ignore", SyntaxWarning)
     try:
-        return int(cli.main(arguments, prog_name="tfmigrate", standalone_mode=False) or 0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)  # of the scripts that are read: "C:\\data"
+            return int(cli.main(arguments, prog_name="tfmigrate", standalone_mode=False) or 0)
     except click.UsageError as error:
         shown = io.StringIO()
         error.show(shown)
