@@ -106,6 +106,14 @@ def test_the_block_of_a_template_goes_with_its_wrap() -> None:
     assert "tf.device" not in file.after
 
 
+def test_a_block_in_what_builds_a_model_for_a_strategy_is_no_matter() -> None:
+    block = "with tf.device('/cpu:0'):\n        x = Input((4,))\n        return Model(x, Dense(1)(x))\n"
+    text = program("pass").replace("Sequential, load_model", "Model").replace("import Dense", "import Dense, Input")
+    head, rest = text.split("def build():\n")
+    file = check_migrated(f"{head}def build():\n    {block}" + rest.partition("\n")[2])
+    assert actions(file, "TFM298") == []
+
+
 def test_a_wrap_that_nothing_uses_leaves_a_model_on_one_gpu() -> None:
     file = check_migrated(
         "import tensorflow as tf\n"

@@ -13,9 +13,10 @@ from tfmigrate.plan.change.calls import text_of
 from tfmigrate.plan.edits import Unwrap
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.plan.strategy.guards import device_of
+from tfmigrate.understand.contents import models_of
 from tfmigrate.understand.lifecycle import INFERENCE, TRAINING, Facts, Use
 from tfmigrate.understand.program import units_of
-from tfmigrate.understand.values import Literal, ModelObject, Site
+from tfmigrate.understand.values import Literal, ModelObject, Parallel, Site, options
 
 RUNNING = TRAINING | INFERENCE
 
@@ -64,8 +65,14 @@ def _device(block: cst.With, facts: Facts) -> str | None:
 
 
 def _built(migration: Migration) -> Mapping[ModelObject, Set[cst.CSTNode]]:
-    """The models of the program, each with the statements that make it."""
-    return {model: {unit for site in model.sites for unit in _units(site)} for model in migration.facts.models}
+    """The models of the program, each with the statements that make it. A strategy puts its model's weights on its own
+    devices, whatever block they are made in."""
+    receivers = (option for use in migration.facts.uses for option in options(use.receiver))
+    used = {option.wrap for option in receivers if isinstance(option, Parallel)}
+    wraps = [wrap for wrap in migration.facts.wraps if wrap in used and not wrap.guards]
+    spread = {part for wrap in wraps for model in models_of(wrap.template) for part in model.base_models()}
+    models = [model for model in migration.facts.models if model not in spread]
+    return {model: {unit for site in model.sites for unit in _units(site)} for model in models}
 
 
 def _units(site: Site) -> Iterator[cst.CSTNode]:
