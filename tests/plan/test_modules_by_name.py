@@ -39,3 +39,32 @@ def test_the_name_moves(before: str, after: str) -> None:
 )
 def test_other_names_stay(lines: str) -> None:
     assert migrated(lines, "TFM232") == (lines, [])
+
+
+TOOLS = """
+from importlib import import_module
+
+
+def found_in(module, name):
+    {first}
+    return getattr({load}, name)
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "load", "moved"),
+    [
+        ("pass", "import_module(module)", True),
+        ("pass", "__import__(module, fromlist=[name])", True),
+        ("module = 'own.' + module", "import_module(module)", False),
+        ("pass", "open(module)", False),
+    ],
+)
+def test_a_name_that_a_function_imports_moves_where_it_is_given(first: str, load: str, moved: bool) -> None:
+    head = TOOLS.format(first=first, load=load).strip() + "\n\n\n"
+    old, new = "'keras.layers'", "'tensorflow.keras.layers'" if moved else "'keras.layers'"
+    after, told = migrated(f"{head}layer = found_in({old}, 'Dense')\nown = found_in('json', 'loads')", "TFM232")
+    assert after == f"{head}layer = found_in({new}, 'Dense')\nown = found_in('json', 'loads')"
+    assert told == (["rewrite"] if moved else [])
