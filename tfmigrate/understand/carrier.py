@@ -37,7 +37,7 @@ from tfmigrate.understand.program import Module, Unit, dotted, is_star_import, o
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import holder_of, is_parameter, origin, reaching
 from tfmigrate.understand.scopes import LexicalScope, Occurrence, Scopes
-from tfmigrate.understand.values import ClassValue, Frame, Instance, ModelObject, Site
+from tfmigrate.understand.values import ClassValue, Frame, Instance, ModelObject, Site, Visible
 from tfmigrate.walk import children, nodes_in, walk
 from tfmigrate.written import Written
 
@@ -70,13 +70,16 @@ class Carrier:
         self._raised = raised
         self._run: dict[tuple[Frame, cst.CSTNode, Site], Sequence[FunctionRun]] = {}
 
-    def at(self, node: cst.BaseExpression, source: Site, target: Frame, before: cst.CSTNode) -> Written | None:
+    def at(
+        self, node: cst.BaseExpression, source: Site, target: Frame, before: cst.CSTNode, visible: str = ""
+    ) -> Written | None:
         """What gives the same value as `node` (standing at `source`) just before the unit `before` of `target`.
 
-        None where that cannot be shown: a name is bound in between, or in a loop, or its caller is unknown.
+        None where that cannot be shown: a name is bound in between, or in a loop, or its caller is unknown. `visible`:
+        what counts the GPUs of the machine, to be written for a call that does where the call cannot be.
         """
         try:
-            return self._meaning(node, source, _Way(target, before))
+            return self._meaning(node, source, _Way(target, before, visible))
         except _Unavailable:
             return None
 
@@ -140,6 +143,10 @@ class Carrier:
         lines = [unit for _, unit in lines_on_the_way(way.target, way.before, source)]
         if changed_on_the_way(read, key, known, lines, self._run_on_the_way(source, way)):
             raise _Unavailable
+
+    def counts_gpus(self, call: cst.Call, source: Site) -> bool:
+        """Whether a call returns how many GPUs TensorFlow sees."""
+        return self._facts[source.frame.module].options(call) == {Visible("count")}
 
     def symbol(self, node: cst.CSTNode, source: Site) -> str:
         return self._facts[source.frame.module].symbols.get(node, "")
@@ -386,6 +393,7 @@ class _Way:
 
     target: Frame
     before: cst.CSTNode
+    visible: str = ""
     steps: frozenset[tuple[Site, cst.BaseExpression]] = frozenset()
     known: dict[tuple[Site, cst.BaseExpression], Written] = field(default_factory=dict)
     """What has been carried on this way already."""
@@ -418,6 +426,11 @@ class _Substitution:
                 return carried
             if self._is_of_a_caller(node):
                 return self._of_a_caller(node)
+        if self._way.visible and isinstance(node, cst.Call) and self._carrier.counts_gpus(node, self._source):
+            try:
+                return self._of_parts(node)
+            except _Unavailable:
+                return Written.of(self._way.visible)
         return self._of_parts(node)
 
     def _is_environment(self, node: cst.BaseExpression) -> bool:

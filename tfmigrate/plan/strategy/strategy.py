@@ -202,7 +202,7 @@ def _condition(
         return None  # MirroredStrategy() on one GPU is what the other arm did
     if isinstance(node, cst.Try):
         return _enough_devices(carrier, wrap, owner, before, tf, guard, quote, gpu_kinds)
-    test = carrier.at(node.test, guard.site, owner, before)
+    test = carrier.at(node.test, guard.site, owner, before, _visible_gpus(tf, quote))
     if test is None:
         condition = f"the condition `{guard.frame.module.code(node.test)}`"
         return _too_late(condition, "what it needs", wrap, owner, before)
@@ -267,4 +267,9 @@ def _enough_devices(
         return count
     number = bracketed(count) if _binds_weakly(count) else count
     wanted = _either(gpu_kinds, count, Written.of("len(", count, ")"), number)
-    return Written.of(f"len({tf}.config.list_physical_devices({quote}GPU{quote})) >= ", wanted)
+    return Written.of(f"{_visible_gpus(tf, quote)} >= ", wanted)
+
+
+def _visible_gpus(tf: str, quote: str) -> str:
+    """Code for how many GPUs TensorFlow sees."""
+    return f"len({tf}.config.list_physical_devices({quote}GPU{quote}))"
