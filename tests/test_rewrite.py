@@ -1994,3 +1994,15 @@ def test_an_import_of_the_wrapper_in_the_guard_goes_with_the_guard() -> None:
     after = migrated(files)["train.py"].after
     assert "pass" not in after
     assert "        model = Sequential([Dense(1, input_shape=(4,))])\n    return model\n" in after
+
+
+def test_a_package_in_the_folder_of_sources_is_found_by_the_scripts_beside_it() -> None:
+    build = "from tensorflow.keras import Input, Model\n\n\ndef build():\n    x = Input((4,))\n    return Model(x, x)\n"
+    train = (
+        "from tensorflow.keras.utils import multi_gpu_model\nfrom seer import build\n\n"
+        "model = multi_gpu_model(build(), 2)\nmodel.compile('sgd', 'mse')\n"
+    )
+    for folder, followed in (("src/", True), ("../src/", False), ("sources/", False)):
+        files = migrated({f"{folder}seer/__init__.py": build, "examples/mnist/train.py": train})
+        (told,) = (finding for finding in files["examples/mnist/train.py"].findings if finding.code == "TFM001")
+        assert ("built at line 6" in told.message) is followed, folder

@@ -42,8 +42,9 @@ def paths_of(name: str, level: int, importer: str, added: Sequence[str] = ()) ->
     `added`: the folders that the file adds to `sys.path`, relative to its own or to one above.
 
     An absolute name is looked for beside the importing file and in every folder above it, nearest first, as a script's
-    own folder and a project's root stand on the path of most projects. Last, its first word may be the name under
-    which a project is installed, and its folder called otherwise; one word more would not tell that from a library.
+    own folder and a project's root stand on the path of most projects. Then in their folders `src`, where projects keep
+    the packages that are installed. Last, its first word may be the name under which a project is installed, and its
+    folder called otherwise; one word more would not tell that from a library.
     """
     parts = [part for part in name.split(".") if part]
     here = PurePath(importer).parent
@@ -57,6 +58,8 @@ def paths_of(name: str, level: int, importer: str, added: Sequence[str] = ()) ->
         for extra in added:
             for base in (here, *here.parents):
                 yield from _files(PurePath(os.path.normpath(base / extra)), parts)
+        for folder in (here, *here.parents):
+            yield from _files(folder / "src", parts)
         if len(parts) > 2:
             for folder in (here, *here.parents):
                 yield from _files(folder, parts[1:])
