@@ -2006,3 +2006,33 @@ def test_a_package_in_the_folder_of_sources_is_found_by_the_scripts_beside_it() 
         files = migrated({f"{folder}seer/__init__.py": build, "examples/mnist/train.py": train})
         (told,) = (finding for finding in files["examples/mnist/train.py"].findings if finding.code == "TFM001")
         assert ("built at line 6" in told.message) is followed, folder
+
+
+@pytest.mark.parametrize(
+    ("listed", "left"),
+    [
+        ("('ModelMGPU',)", "()"),
+        ("['ModelMGPU', 'devices']", "['devices']"),
+        ("('devices', 'ModelMGPU')", "('devices',)"),
+        ("['devices', 'rows']", "['devices', 'rows']"),
+    ],
+)
+def test_what_is_gone_is_exported_no_more(listed: str, left: str) -> None:
+    """`from parallel import *` would fail on a name in __all__ that nothing defines."""
+    files = {
+        "tools/parallel.py": f"{text(DRESS)}\n\n__all__ = {listed}\n\n\ndef devices():\n    return 2\n\n\nrows = 3\n",
+        "tools/__init__.py": "from .parallel import *",
+        "train.py": f"""
+            from keras.layers import Dense
+            from keras.models import Sequential
+            from tools{".parallel" if "ModelMGPU" not in listed else ""} import ModelMGPU
+
+            model = ModelMGPU(Sequential([Dense(1, input_shape=(4,))]), 2)
+            model.compile("sgd", "mse")
+            model.train_on_batch(x, y)
+        """,
+    }
+    results = migrated(files)
+    assert "strategy.scope()" in results["train.py"].after
+    assert f"__all__ = {left}\n" in results["tools/parallel.py"].after
+    assert ("__all__" in str(results["tools/parallel.py"].findings)) is (listed != left)

@@ -11,6 +11,7 @@ from functools import cached_property
 import libcst as cst
 
 from tfmigrate.plan import codes
+from tfmigrate.plan.change.calls import text_of
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Remove, Replace
 from tfmigrate.plan.names.import_tensorflow import import_tensorflow
@@ -20,6 +21,7 @@ from tfmigrate.plan.names.tables import Tables
 from tfmigrate.plan.names.taken import Links, Name, names_gone, names_of_wrapper, names_taken
 from tfmigrate.plan.names.version_tests import only_for_tensorflow_1
 from tfmigrate.understand import names
+from tfmigrate.understand.exports import lists_of_exports
 from tfmigrate.understand.program import (
     Module,
     Unit,
@@ -45,6 +47,7 @@ def plan_imports(
             import_tensorflow(draft)
         else:
             _drop_imports(imports[module])
+        _shorten_exports(imports[module])
 
 
 def _imports_of(drafts: Mapping[Module, Draft], planned: Iterable[Module]) -> tuple[dict[Module, _Imports], set[Name]]:
@@ -114,6 +117,25 @@ def _drop_imports(imports: _Imports) -> None:
         if change is not None and change.edit is not None:
             imports.draft.edits.append(change.edit)
             imports.say_gone(statement, gone)
+
+
+def _shorten_exports(imports: _Imports) -> None:
+    """Leaves out of `__all__` what is gone: `from module import *` would fail on it."""
+    module = imports.draft.module
+    gone = {name for source, name in imports.gone if source is module}
+    for statement, _ in import_statements(module):
+        aliases = imports.of_gone(statement)
+        gone |= {bound for alias, bound, _ in imports_of(statement) if alias in aliases}
+    for listed in lists_of_exports(module) if gone else ():
+        kept = [element for element in listed.elements if text_of(element.value) not in gone]
+        left_out = [text for element in listed.elements if (text := text_of(element.value)) in gone]
+        if left_out:
+            if kept:
+                kept[-1] = kept[-1].with_changes(comma=listed.elements[-1].comma)
+            code = cst.Module([]).code_for_node(listed.with_changes(elements=kept))
+            imports.draft.edits.append(Replace(listed, code))
+            message = f"{', '.join(map(str, left_out))} no longer exists: it is left out of __all__"
+            imports.draft.say(codes.LEFTOVER_IMPORT, listed, message, "rewrite")
 
 
 @dataclass(frozen=True, eq=False)

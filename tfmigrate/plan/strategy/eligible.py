@@ -17,6 +17,7 @@ from tfmigrate.plan.strategy.model_group import Refusal, made_apart, owner_of, t
 from tfmigrate.understand import names
 from tfmigrate.understand.carrier import Carrier
 from tfmigrate.understand.contents import opaque_sites
+from tfmigrate.understand.exports import lists_of_exports
 from tfmigrate.understand.folding import constant
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
 from tfmigrate.understand.program import Module, import_statements
@@ -161,6 +162,8 @@ def _needed_elsewhere(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> di
     needed: dict[cst.ClassDef, str] = {}
     for draft in drafts.values():
         module = draft.module
+        for listed in lists_of_exports(module):  # Its name is left out of them.
+            accounted.update(walk(listed))
         for statement, _ in import_statements(module):
             if isinstance(statement, cst.ImportFrom) and links.source(statement, module) is None:
                 accounted.update(walk(statement.module) if statement.module is not None else ())
