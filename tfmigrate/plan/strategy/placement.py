@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import libcst as cst
@@ -105,6 +105,7 @@ def placements_of(
     refused: dict[cst.Call, Refusal] = {}
     cluster: Module | None = None
     """The module that makes the strategy of several machines, which a program has one of."""
+    going = frozenset(unit for left in remains.values() for unit in left.blocks.transparent)
     for owner in owners:
         if owner.kept:
             placed = _in_methods(owner, remains, drafts, sessions, facts)
@@ -128,10 +129,10 @@ def placements_of(
                 before, strategy = _before_all_else(owner, before, drafts[owner.module], cluster)
             else:
                 start = before
-                before, strategy = _outside_loops(owner, start, drafts)
+                before, strategy = _outside_loops(owner, start, drafts, going)
                 passable = sessions.get(owner.module, SessionLines()).lines
                 if _is_early(owner, start, strategy, drafts, sinking, passable):
-                    down = _lowered(owner, start, near, drafts, passable, facts)
+                    down = _lowered(owner, start, near, drafts, passable, facts, going)
                     if down is not None:
                         move, strategy = down
                         before = move.move.units[0]  # type: ignore[assignment]
@@ -142,7 +143,7 @@ def placements_of(
                     if move is None and raised == Raised():
                         counted = lines_to_raise(owner, before, near, drafts)
                     if counted is not None:
-                        strategy = _strategy(owner, before, drafts, frozenset(counted.units))
+                        strategy = _strategy(owner, before, drafts, going, frozenset(counted.units))
                         runs = _runs(owner, near, remains.get(owner.module), counted)
             if isinstance(strategy, Refusal):
                 problem = strategy
@@ -200,7 +201,8 @@ def _in_methods(
             own = runs
         else:
             others.append((f"{receiver_of(function)}.{owner.name.partition('.')[2]}", runs))
-    before, strategy = place_in_init(owner.groups, lambda unit: _strategy(owner, unit, drafts))
+    going = frozenset(unit for left in remains.values() for unit in left.blocks.transparent)
+    before, strategy = place_in_init(owner.groups, lambda unit: _strategy(owner, unit, drafts, going))
     if isinstance(strategy, Refusal):
         return known_too_late(owner.groups, strategy)
     raised = raised_settings(owner, before, facts, sessions, drafts)
@@ -304,11 +306,13 @@ def _training(owner: Owner) -> frozenset[Unit]:
     )
 
 
-def _outside_loops(owner: Owner, before: Unit, drafts: Mapping[Module, Draft]) -> tuple[Unit, Strategy | Refusal]:
+def _outside_loops(
+    owner: Owner, before: Unit, drafts: Mapping[Module, Draft], going: Set[cst.CSTNode]
+) -> tuple[Unit, Strategy | Refusal]:
     """The unit before which the strategy is made: once, outside the loops, where `gpus` is known there already."""
-    strategy = _strategy(owner, before, drafts)
+    strategy = _strategy(owner, before, drafts, going)
     for loop in loops_round(owner.module, before, owner.body):
-        outside = _strategy(owner, loop, drafts)
+        outside = _strategy(owner, loop, drafts, going)
         if isinstance(strategy, Strategy) and isinstance(outside, Refusal):
             break
         before, strategy = loop, outside
@@ -336,11 +340,12 @@ def _lowered(
     drafts: Mapping[Module, Draft],
     passable: Container[cst.CSTNode],
     facts: ProgramFacts,
+    going: Set[cst.CSTNode],
 ) -> tuple[WayDown, Strategy] | None:
     """The shortest way down for what an owner builds to where its strategy can be made, and that strategy."""
     draft = drafts[owner.module]
     for way in ways_down(owner, start, near, _training(owner), passable, drafts, facts.exported):
-        strategy = _strategy(owner, way.move.before, drafts)  # type: ignore[arg-type]
+        strategy = _strategy(owner, way.move.before, drafts, going)  # type: ignore[arg-type]
         if isinstance(strategy, Strategy) and way.binds.isdisjoint(strategy.names):
             draft.leave(codes.GPUS_TOO_LATE, way.move.units[0])
             return (way, strategy) if draft.allows(codes.GPUS_TOO_LATE, way.move.units[0]) else None
@@ -357,12 +362,17 @@ def _before_all_else(owner: Owner, before: Unit, draft: Draft, cluster: Module) 
 
 
 def _strategy(
-    owner: Owner, before: Unit, drafts: Mapping[Module, Draft], raised: frozenset[cst.CSTNode] = frozenset()
+    owner: Owner,
+    before: Unit,
+    drafts: Mapping[Module, Draft],
+    going: Set[cst.CSTNode],
+    raised: frozenset[cst.CSTNode] = frozenset(),
 ) -> Strategy | Refusal:
-    """The one strategy that serves every wrap of an owner. `raised`: assignments that stand above it by then."""
-    strategy = _joined(owner, before, drafts, Carrier(drafts, raised))
+    """The one strategy that serves every wrap of an owner. `going`: statements of which only the content stays;
+    `raised`: assignments that stand above it by then."""
+    strategy = _joined(owner, before, drafts, Carrier(drafts, raised), going)
     if isinstance(strategy, Refusal) and strategy.code == codes.TWO_STRATEGIES:
-        origins = _joined(owner, before, drafts, Carrier(drafts, raised, to_origins=True))
+        origins = _joined(owner, before, drafts, Carrier(drafts, raised, to_origins=True), going)
         return origins if isinstance(origins, Strategy) else _of_each_object(owner, before) or strategy
     return strategy
 
@@ -375,14 +385,16 @@ def _of_each_object(owner: Owner, before: Unit) -> Refusal | None:
     return count_too_late(wrap, frame, before) if alike and counts_by_attribute(wrap) else None
 
 
-def _joined(owner: Owner, before: Unit, drafts: Mapping[Module, Draft], carrier: Carrier) -> Strategy | Refusal:
+def _joined(
+    owner: Owner, before: Unit, drafts: Mapping[Module, Draft], carrier: Carrier, going: Set[cst.CSTNode]
+) -> Strategy | Refusal:
     draft = drafts[owner.module]
     joined: Strategy | None = None
     members = [(wrap, group.owner) for group in owner.groups for wrap in group.wraps]
     idle: list[Strategy] = []
     for wrap, frame in members:
         alike = [other for other, _ in members if other.call is wrap.call]
-        strategy = strategy_for(carrier, wrap, frame, before, draft.tf, draft.quote, alike)
+        strategy = strategy_for(carrier, wrap, frame, before, draft.tf, draft.quote, alike, going)
         if isinstance(strategy, Refusal):
             return strategy
         if len(alike) > 1 and is_never_reached(wrap, carrier):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -17,7 +17,7 @@ from tfmigrate.plan.strategy.model_group import Refusal, shares_object
 from tfmigrate.understand.carrier import Carrier, names_in
 from tfmigrate.understand.folding import constant
 from tfmigrate.understand.lifecycle import Guard, Wrap
-from tfmigrate.understand.objects import receiver_of
+from tfmigrate.understand.objects import receiver_of, sets_attribute
 from tfmigrate.understand.program import Module, Unit, dotted, suites_of
 from tfmigrate.understand.values import Frame, Items, Literal, Site, Visible
 from tfmigrate.walk import nodes_in, walk
@@ -94,9 +94,17 @@ ALL_WORKERS = Strategy(Written.of(), ((),), "MultiWorkerMirroredStrategy")
 
 
 def strategy_for(
-    carrier: Carrier, wrap: Wrap, owner: Frame, before: Unit, tf: str, quote: str, alike: Sequence[Wrap]
+    carrier: Carrier,
+    wrap: Wrap,
+    owner: Frame,
+    before: Unit,
+    tf: str,
+    quote: str,
+    alike: Sequence[Wrap],
+    going: Container[cst.CSTNode],
 ) -> Strategy | Refusal:
-    """The strategy of a wrap, to be made just before the unit `before` of `owner`. `alike`: those of its call.
+    """The strategy of a wrap, to be made just before the unit `before` of `owner`. `alike`: those of its call;
+    `going`: the statements of which only the content stays, so that their condition decides nothing there.
 
     `gpus=4` used the devices 0 to 3 and no others, so they are named; an omitted `gpus` used all that are visible,
     as MirroredStrategy() does. A guard that kept the model on one device becomes the default strategy.
@@ -107,7 +115,7 @@ def strategy_for(
         return devices
     conditions = []
     for guard in wrap.guards:
-        condition = _condition(carrier, wrap, guard, owner, before, tf, quote, gpu_kinds)
+        condition = _condition(carrier, wrap, guard, owner, before, tf, quote, gpu_kinds, going)
         if isinstance(condition, Refusal):
             return condition
         if condition and condition not in conditions:
@@ -185,14 +193,23 @@ def replicas(wrap: Wrap) -> int | None:
 
 
 def _condition(
-    carrier: Carrier, wrap: Wrap, guard: Guard, owner: Frame, before: Unit, tf: str, quote: str, gpu_kinds: Kinds
+    carrier: Carrier,
+    wrap: Wrap,
+    guard: Guard,
+    owner: Frame,
+    before: Unit,
+    tf: str,
+    quote: str,
+    gpu_kinds: Kinds,
+    going: Container[cst.CSTNode],
 ) -> Written | Refusal | None:
     """The guard as a condition to stand at `before`; None where it is decided there already, or decides nothing."""
     node = guard.node
     here = Site(owner, before).lifted(guard.frame)
     if here is not None and not isinstance(node, cst.IfExp):
         module = guard.frame.module
-        if _inside(module, here.unit, node) or _passed(module, here.unit, node, wrap, guard.frame):
+        decided = node not in going and _inside(module, here.unit, node)
+        if decided or _passed(module, here.unit, node, wrap, guard.frame):
             return None
     if isinstance(node, cst.IfExp) and _is_called_in(owner, node.body if guard.arm == "body" else node.orelse, guard):
         return None
@@ -203,6 +220,8 @@ def _condition(
     if isinstance(node, cst.Try):
         return _enough_devices(carrier, wrap, owner, before, tf, guard, quote, gpu_kinds)
     test = carrier.at(node.test, guard.site, owner, before, _visible_gpus(tf, quote))
+    if test is None and owner is guard.frame and _says_the_same(node.test, before, node, carrier, owner):
+        test = Written.at(node.test)
     if test is None:
         condition = f"the condition `{guard.frame.module.code(node.test)}`"
         return _too_late(condition, "what it needs", wrap, owner, before)
@@ -236,6 +255,18 @@ def _inside(module: Module, unit: Unit, node: cst.CSTNode) -> bool:
     return any(
         module.places[outer].block in suites for outer in (unit, *module.ancestors(unit)) if outer in module.places
     )
+
+
+def _says_the_same(test: cst.BaseExpression, unit: Unit, node: cst.CSTNode, carrier: Carrier, owner: Frame) -> bool:
+    """Whether a condition says the same at a unit in an arm of its statement: nothing above that binds its names."""
+    module, scopes = owner.module, carrier.scopes[owner.module]
+    if not _inside(module, unit, node):
+        return False
+    above = {inner for inner in module.inside(node) if module.order[inner] < module.order[unit]}
+    if any(binding.unit in above for name in names_in(test) for binding in scopes.bindings(name)):
+        return False
+    attributes = [module.code(part) for part in nodes_in(test, cst.Attribute)]
+    return not any(sets_attribute(inner, text, module) for inner in above for text in attributes)
 
 
 def _is_called_in(owner: Frame, arm: cst.BaseExpression, guard: Guard) -> bool:
