@@ -105,6 +105,33 @@ def test_an_arm_that_returns_has_a_strategy_of_one_device() -> None:
     assert actions(migrate(text), "TFM429") == []
 
 
+BEHIND = """\
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+
+def get(gpus):
+    if gpus > 1:
+        model = Sequential([Dense(1, input_shape=(4,))])
+        model = multi_gpu_model(model, gpus=gpus)
+        model.compile("sgd", "mse")
+        return model
+    model = Sequential([Dense(1, input_shape=(4,))])
+    model.compile("sgd", "mse")
+    return model
+
+
+get(read()).fit(batches)
+"""
+
+
+def test_what_stands_behind_an_arm_that_returned_is_on_one_device() -> None:
+    file = migrate(BEHIND)
+    assert "if gpus > 1\n        else tf.distribute.get_strategy()" in file.after
+    assert actions(file, "TFM429") == []
+
+
 def test_the_other_arm_is_not_reported_in_another_call_of_the_same_method() -> None:
     net = """\
 from keras.layers import Dense, Input

@@ -14,9 +14,14 @@ def never_runs(node: cst.CSTNode, module: Module) -> bool:
     """Whether an expression stands behind a `return`, `raise`, `continue` or `break` of a block round it."""
     for unit in (unit for unit in module.places if node in walk(unit)):
         place = module.places[unit]
-        if any(_leaves(above) for above in units_of(place.block)[: place.index]):
+        if any(map(_leaves, units_of(place.block)[: place.index])):
             return True
     return False
+
+
+def leaves(block: cst.Module | cst.BaseSuite) -> bool:
+    """Whether what follows a block is never reached from it."""
+    return any(map(_leaves, units_of(block)))
 
 
 def _leaves(unit: Unit) -> bool:
@@ -25,6 +30,5 @@ def _leaves(unit: Unit) -> bool:
         return any(isinstance(small, _LEAVING) for small in unit.body)
     if isinstance(unit, cst.If) and unit.orelse is not None:
         other = unit.orelse
-        through_other = _leaves(other) if isinstance(other, cst.If) else any(map(_leaves, units_of(other.body)))
-        return through_other and any(map(_leaves, units_of(unit.body)))
+        return leaves(unit.body) and (_leaves(other) if isinstance(other, cst.If) else leaves(other.body))
     return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeGuard
 
 import libcst as cst
@@ -12,9 +12,10 @@ import libcst as cst
 from tfmigrate.plan.edits import Branch, Unwrap
 from tfmigrate.plan.strategy.merge_names import Merge
 from tfmigrate.understand.contents import opaque_sites
-from tfmigrate.understand.lifecycle import Facts, Wrap
+from tfmigrate.understand.lifecycle import Facts, Guard, Wrap
 from tfmigrate.understand.program import Module, dotted, only_statement, suites_of, units_of
 from tfmigrate.understand.purity import is_pure, is_pure_call
+from tfmigrate.understand.unreached import leaves
 from tfmigrate.understand.values import Site, Visible
 from tfmigrate.walk import children, walk
 from tfmigrate.written import Written
@@ -66,6 +67,8 @@ def is_instead_of(wrap: Wrap, site: Site) -> bool:
         if any(_is_same_code(outer, other) and outer.frame.module.exclusive(outer.unit, other.unit) for outer in sites):
             return True
     for guard in wrap.guards:
+        if isinstance(guard.node, cst.If) and _follows_arm_that_left(sites, guard):
+            return True
         if isinstance(guard.node, cst.If) and guard.site.unit is guard.node:
             module = guard.frame.module
             inside = {*module.inside(guard.node)}
@@ -75,6 +78,22 @@ def is_instead_of(wrap: Wrap, site: Site) -> bool:
             ):
                 return True
     return False
+
+
+def _follows_arm_that_left(sites: Iterable[Site], guard: Guard) -> bool:
+    """Whether one of some places is behind the `if` of a wrap whose arm returned, and runs instead of it."""
+    arms = {"body": guard.node.body, "orelse": getattr(guard.node, "orelse", None)}
+    arm = arms.get(guard.arm)
+    suite = arm.body if isinstance(arm, cst.Else) else arm
+    if not isinstance(suite, cst.BaseSuite) or not leaves(suite):
+        return False
+    module = guard.frame.module
+    place = module.places[guard.site.unit]
+    behind = units_of(place.block)[place.index + 1 :]
+    return any(
+        _is_same_code(site, guard.site) and not {site.unit, *module.ancestors(site.unit)}.isdisjoint(behind)
+        for site in sites
+    )
 
 
 def _is_same_code(one: Site, other: Site) -> bool:
