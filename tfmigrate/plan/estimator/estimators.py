@@ -256,6 +256,8 @@ class _Whole(Migration):
         first = next(planned_call for planned_call in planned if planned_call is not None)
         self._construct(named, built, inputs, first, scope, config)
         self.edits.extend(inputs.edits())
+        for home_of_sum, divisor in built.divisors:
+            inputs.check_divisor(home_of_sum, divisor)
         chooser = choosing.function()
         if chooser is not None:
             self.edits.append((function.module, chooser))

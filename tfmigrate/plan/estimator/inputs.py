@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from tfmigrate.plan import codes
+from tfmigrate.plan.change.calls import is_true
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Argument, Arguments, Edit, Remove, Replace
 from tfmigrate.plan.estimator.batches import (
@@ -37,7 +38,7 @@ from tfmigrate.plan.estimator.reader import Unconvertible
 from tfmigrate.understand.carrier import Carrier
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
 from tfmigrate.understand.program import Module, Unit
-from tfmigrate.understand.reaching import named, parameters_of, reaching, value_of
+from tfmigrate.understand.reaching import named, parameters_of, reaching, settled, value_of
 from tfmigrate.understand.values import EstimatorPart, Frame, FunctionValue, Opaque, Site, StrategyObject
 from tfmigrate.walk import calls_in, nodes_in, walk
 from tfmigrate.written import Written
@@ -220,6 +221,22 @@ class Inputs:
         for size in self._sizes.values():
             if size.roles & DISTRIBUTED:
                 yield size.module, size.node, "this batch was that of one replica; it is the global batch now"
+
+    def check_divisor(self, module: Module, node: cst.BaseExpression) -> None:
+        """Refuse where a sum of losses is divided by something other than the batch of each replica."""
+        scopes = self._drafts[module].scopes
+        divisor = settled(node, scopes)
+        for batch in self._batches.values():
+            if "train" not in batch.roles:
+                continue
+            own = settled(batch.size.value, self._drafts[batch.module].scopes)
+            number = isinstance(divisor, cst.Integer) and divisor.deep_equals(own)
+            same = number or (module is batch.module and divisor is own and not isinstance(own, cst.Name))
+            remainder = remainder_of(batch.call)
+            full = batch.endless or batch.drops or (remainder is not None and is_true(remainder.value))
+            if not same or not full:
+                message = "this sum of losses is not, or not always, divided by the number of samples in a batch"
+                raise Unconvertible(codes.ESTIMATOR_LOSS, module, node, message)
 
     # ---- the parts ----
 

@@ -41,6 +41,7 @@ from tfmigrate.plan.estimator.things import (
     MetricPart,
     Mode,
     Object,
+    OfSamples,
     Optimizer,
     Params,
     Plain,
@@ -440,6 +441,9 @@ class ModelFunction(Reader):
         test = self.read(node.test) if isinstance(node, cst.IfExp) else None
         if isinstance(node, cst.IfExp) and isinstance(test, Training):
             return self._conditional(node, test)
+        divided = training.read_divided(self, node) if isinstance(node, cst.BinaryOperation) else None
+        if divided is not None:
+            return divided
         parts = [self.read(part) for part in _operands(node)]
         if all(isinstance(part, Plain) for part in parts):
             return PLAIN
@@ -594,7 +598,14 @@ class ModelFunction(Reader):
         averaged = _averaged(node) if name == "reduce_mean" else None
         if averaged is not None:
             return training.read_mean(self, node, averaged)
-        return network.operation(self, node, name)
+        summed = self._summed(node) if name == "reduce_sum" else None
+        return summed or network.operation(self, node, name)
+
+    def _summed(self, node: cst.Call) -> OfSamples | None:
+        """`tf.reduce_sum()` of the losses of all samples."""
+        whole = _averaged(node)
+        thing = self.read(whole) if whole is not None else None
+        return OfSamples(thing.mean, summed=True) if isinstance(thing, OfSamples) and not thing.summed else None
 
     def _grouped(self, node: cst.Call) -> TrainOp | None:
         """The training step in a group of it and updates; None for another group."""
@@ -622,6 +633,9 @@ class ModelFunction(Reader):
                 head, _, last = inner.rpartition(".")
                 if head == "layers" and last in LAYER_CLASSES:
                     return network.layer_class(self, node, func, LAYER_CLASSES[last])
+            losses = training.keras_loss(self, node, func)
+            if losses is not None:
+                return losses
         if self._asks_for_dict(node):
             return IsDict()
         thing = self._thing_called(func)

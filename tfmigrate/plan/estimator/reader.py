@@ -66,6 +66,8 @@ class Build:
     metrics: tuple[str, ...] = ()
     """The names of its metrics."""
     notes: list[tuple[cst.CSTNode, str]] = field(default_factory=list)
+    divisors: list[tuple[Module, cst.BaseExpression]] = field(default_factory=list)
+    """By what sums of losses are divided, which must be the batch of one replica."""
     functions: set[cst.FunctionDef] = field(default_factory=set)
     """Every function that was read."""
     computing: set[cst.FunctionDef] = field(default_factory=set)

@@ -124,6 +124,14 @@ class Loss:
 
 
 @dataclass(frozen=True)
+class OfSamples:
+    """The losses of single samples by a loss of Keras, whose mean is this one; or their sum."""
+
+    mean: Loss
+    summed: bool = False
+
+
+@dataclass(frozen=True)
 class Rate:
     """A schedule of the learning rate."""
 
@@ -219,8 +227,8 @@ class Several:
 
 Thing = (
     Plain | Features | IsDict | Labels | Mode | Params | Config | Training | Layer | Initializer | Tensor | Tensors
-    | Reading | Each | Loss | Rate | Optimizer | Gradients | Logs | TrainOp | Step | Updates | Metric | MetricPart
-    | Items | Spec | Export | Several | Object
+    | Reading | Each | OfSamples | Loss | Rate | Optimizer | Gradients | Logs | TrainOp | Step | Updates | Metric
+    | MetricPart | Items | Spec | Export | Several | Object
 )  # fmt: skip
 PLAIN = Plain()
 STAYS = (Plain, Features, Tensor, Tensors, Layer, Object)

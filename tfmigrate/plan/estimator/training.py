@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.change.calls import is_none, keywords, named_arguments
+from tfmigrate.plan.change.calls import is_none, keywords, named_arguments, text_of
 from tfmigrate.plan.change.tf_train import OPTIMIZERS, REFUSED_OPTIMIZERS
 from tfmigrate.plan.estimator.layers import (
     CROSS_ENTROPIES,
@@ -28,6 +28,7 @@ from tfmigrate.plan.estimator.things import (
     Logs,
     Loss,
     Metric,
+    OfSamples,
     Optimizer,
     Plain,
     Rate,
@@ -101,6 +102,48 @@ def _made_loss(
     return Loss(Written.of(f"{reader.tf}.keras.losses.{keras}(", inside, ")"))
 
 
+def keras_loss(reader: Reader, node: cst.Call, creation: cst.Call) -> Thing | None:
+    """`tf.keras.losses.X(reduction=NONE)(labels, logits)`, the only reduction that a strategy allows beside SUM; None
+    for another call."""
+    name = reader.symbol(creation.func) or ""
+    given = keywords(creation)
+    reduction = given.get("reduction")
+    if not name.startswith("keras.losses.") or reduction is None or len(given) != len(creation.args):
+        return None
+    text = text_of(reduction.value) or (reader.symbol(reduction.value) or "").rpartition(".")[2]
+    passed = named_arguments(node, ("y_true", "y_pred"))
+    if text.lower() != "none" or passed is None or set(passed) != {"y_true", "y_pred"}:
+        return None
+    for arg in creation.args:
+        if arg is not reduction:
+            reader.needs_plain(arg.value)
+    if reader.read(passed["y_true"].value) != Labels():
+        raise reader.refuse(codes.ESTIMATOR_LOSS, node, "the loss is not computed from the labels as they are")
+    if _prediction(reader, passed["y_pred"].value, codes.ESTIMATOR_LOSS) not in ("", "squeezed"):
+        message = "the loss is not computed from the model's output as it is"
+        raise reader.refuse(codes.ESTIMATOR_LOSS, node, message)
+    settings = [Written.of(f"{key}=", arg.value) for key, arg in given.items() if key not in ("reduction", "name")]
+    keras = name.removeprefix("keras.losses.")
+    return OfSamples(Loss(Written.of(f"{reader.tf}.keras.losses.{keras}(", Written.joined(settings, ", "), ")")))
+
+
+def read_divided(reader: Reader, node: cst.BinaryOperation) -> Loss | None:
+    """`sum / batch` and `sum * (1. / batch)`, the mean over full batches of that size; None for anything else."""
+    thing = reader.read(node.left)
+    if not isinstance(thing, OfSamples) or not thing.summed:
+        return None
+    divisor: cst.BaseExpression | None = node.right if isinstance(node.operator, cst.Divide) else None
+    factor = node.right if isinstance(node.operator, cst.Multiply) else None
+    if isinstance(factor, cst.BinaryOperation) and isinstance(factor.operator, cst.Divide):
+        one = factor.left.evaluated_value if isinstance(factor.left, cst.Integer | cst.Float) else 0
+        divisor = factor.right if one == 1 else None
+    if divisor is None:
+        return None
+    reader.needs_plain(divisor)
+    reader.plan.divisors.append((reader.module, divisor))
+    return thing.mean
+
+
 def read_mean(reader: Reader, node: cst.Call, inner: cst.BaseExpression) -> Thing:
     """tf.reduce_mean over a cross entropy or a square: the mean that Keras computes; of a loss, that loss."""
     if isinstance(inner, cst.Name):
@@ -123,6 +166,8 @@ def read_mean(reader: Reader, node: cst.Call, inner: cst.BaseExpression) -> Thin
             _note_broadcast(reader, node, other)
             return loss
     thing = reader.read(inner)
+    if isinstance(thing, OfSamples) and not thing.summed:
+        return thing.mean
     if isinstance(thing, Loss):
         return thing
     raise reader.refuse(codes.ESTIMATOR_LOSS, node, "this mean is not a known loss")
