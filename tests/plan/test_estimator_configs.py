@@ -106,3 +106,45 @@ def test_other_alternatives_are_refused(lines: str) -> None:
 def test_the_older_word_for_the_strategy() -> None:
     config = "train_distribute=strategy, eval_distribute=strategy"
     assert migrated((config, "distribute=strategy")).after == migrated((config, "train_distribute=strategy")).after
+
+
+CHOICE = """def choose(count):
+    if count > 1:
+        return {0}.MirroredStrategy()
+    return {0}.OneDeviceStrategy({1})
+
+
+"""
+
+
+def chosen(given: str, home: str = "tf.distribute", device: str = "'/gpu:0'", lines: str = "") -> list[tuple[str, str]]:
+    """Changes that have a function return the strategy."""
+    return [
+        (STRATEGY, lines),
+        ("def model_fn", CHOICE.format(home, device) + "def model_fn"),
+        (CONFIG, f"config = tf.estimator.RunConfig(train_distribute={given}, eval_distribute={given})\n"),
+        ("([[1.0], [2.0]], [[0.5], [1.0]])", "rows"),
+    ]
+
+
+@pytest.mark.parametrize("home", ["tf.distribute", "tf.contrib.distribute"])
+def test_a_strategy_of_one_device_may_stand_for_it(home: str) -> None:
+    after = migrated(*chosen("strategy", home, lines="strategy = choose(2)\n")).after
+    assert CHOICE.format("tf.distribute", "'/gpu:0'") in after
+    assert "drop_remainder=tf.distribute.get_strategy().num_replicas_in_sync > 1" in after
+    assert "strategy = choose(2)\nwith strategy.scope():\n    model = model_fn(" in after
+
+
+def test_a_call_that_returns_the_strategy_gets_a_name() -> None:
+    after = migrated(*chosen("choose(2)")).after
+    assert "strategy = choose(2)\nwith strategy.scope():\n    model = model_fn(" in after
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("OneDeviceStrategy('/gpu:0')", "OneDeviceStrategy('/gpu:0', True)"),
+     ("OneDeviceStrategy('/gpu:0')", "experimental.ParameterServerStrategy()")],
+)  # fmt: skip
+def test_others_may_not(old: str, new: str) -> None:
+    file = migrated(*chosen("choose(2)", "tf.contrib.distribute"), (old, new))
+    assert file.after == file.before

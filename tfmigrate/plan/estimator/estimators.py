@@ -397,7 +397,7 @@ class _Whole(Migration):
         """The next line of its block that mentions the Estimator, where its model may be made just before that: an
         Estimator does nothing before it is used. None where something that it is given may be another thing there."""
         line = only_statement(self.unit)
-        if not isinstance(line, cst.Assign) or line.value is not self.call or self.target is None or self.line:
+        if not isinstance(line, cst.Assign) or line.value is not self.call or self.target is None:
             return None
         place = self.draft.module.places[self.unit]
         below = units_of(place.block)[place.index + 1 :]

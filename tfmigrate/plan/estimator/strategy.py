@@ -41,6 +41,13 @@ def _mirrored(migration: Migration, config: EstimatorPart, node: cst.BaseExpress
     known = [migration.value(module, arm) for arm in _arms_of(node)]
     values = frozenset(option for value in known if value is not None for option in options(value))
     strategies = [option for option in values if isinstance(option, StrategyObject)]
+    single = [option for option in strategies if option.name == "OneDeviceStrategy"]
+    mirrored = [option for option in strategies if option.name == "MirroredStrategy"]
+    if single and len(mirrored) == 1 and values == {*single, *mirrored} and migration.alternative is None:
+        for option in single:
+            _one_device(migration, option)
+        migration.optional = True
+        return mirrored[0]
     if len(strategies) == 1 and strategies[0].name == "MirroredStrategy":
         if values == set(strategies):
             if migration.alternative is not None:
@@ -54,6 +61,18 @@ def _mirrored(migration: Migration, config: EstimatorPart, node: cst.BaseExpress
     if len(values) == len(strategies) == 1:
         message = f"it trains under a {strategies[0].name}, and only MirroredStrategy is followed"
     raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, message, module)
+
+
+def _one_device(migration: Migration, strategy: StrategyObject) -> None:
+    """A strategy of one device, which stands where there are no several: it stays, under its name in TensorFlow 2."""
+    module = strategy.site.frame.module
+    draft = migration.drafts[module]
+    passed = named_arguments(strategy.node, ("device",))
+    if passed is None or set(passed) != {"device"} or has_stars(strategy.node):
+        message = "the arguments of OneDeviceStrategy cannot be read"
+        raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, strategy.node, message, module)
+    if "contrib" in migration.facts.modules[module].symbols.get(strategy.node.func, ""):
+        migration.edits.append((module, Replace(strategy.node.func, f"{draft.tf}.distribute.OneDeviceStrategy")))
 
 
 def _default_in_other_arm(
@@ -130,6 +149,15 @@ def name_where_made(migration: Migration, config: EstimatorPart, strategy: Strat
         migration.line = name, Insert(migration.unit, (f"{name} = ", *choice.code))
         migration.edits.append((migration.module, migration.line[1]))
         return name
+    draft = migration.draft
+    places = draft.module.places
+    if isinstance(node, cst.Call) and frame is migration.frame:
+        if places[config.site.unit].block is places[migration.unit].block:
+            # What returns the strategy is called where it was: for the RunConfig.
+            name = draft.scopes.fresh("strategy", draft.scope_of(frame))
+            migration.line = name, Insert(config.site.unit, Written.of(f"{name} = ", node).code)
+            migration.edits.append((migration.module, migration.line[1]))
+            return name
     raise migration.refuse(
         codes.ESTIMATOR_NOT_FOLLOWED,
         node,
