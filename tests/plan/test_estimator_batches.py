@@ -81,3 +81,28 @@ def test_other_functions_of_a_batch_are_refused(map_: str) -> None:
 def test_what_works_on_the_batches_of_map_and_batch_is_refused(after_batch: str) -> None:
     batch = f".apply(tf.data.experimental.map_and_batch(parse, 8)){after_batch}"
     assert refusal((".batch(8)", batch)).startswith("TFM116")
+
+
+SHORT = "a batch that is not full completed the last round, that round is left out now"
+FILLED = "an epoch ended with a batch that is not full, that is filled from the next epoch now"
+ROWS = "([[1.0], [2.0]], [[0.5], [1.0]])"
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (((ROWS, "rows"),), SHORT),
+        (((ROWS, "rows"), (".batch(8)", ".repeat(3).batch(8)")), SHORT),
+        (((ROWS, "rows"), (".batch(8)", ".batch(8).repeat(3)")), FILLED),
+        (((ROWS, "rows"), (".batch(8)", ".batch(8).repeat()")), FILLED),
+        (((".batch(8)", ".batch(3)"),), SHORT),
+        (((".batch(8)", ".batch(2)"),), ""),
+        (((".batch(8)", ".batch(1).repeat(3)"),), ""),
+        (((ROWS, "rows"), (".batch(8)", ".repeat().batch(8)")), ""),
+        (((ROWS, "rows"), (".batch(8)", ".batch(8, drop_remainder=True)")), ""),
+    ],
+)
+def test_a_batch_that_is_not_full_is_told(changes: tuple[tuple[str, str], ...], said: str) -> None:
+    (found,) = [finding.message for finding in migrated(*changes).findings if finding.code == "TFM012"]
+    assert ("not full" in found) is bool(said)
+    assert said in found

@@ -60,11 +60,19 @@ class Batch:
     """Whether it is fed by a `.repeat()` without end, so that there is no last round."""
     counted: bool = False
     """Whether its rows and its size are written out, so that it is known if they are fewer batches than replicas."""
+    divides: bool = False
+    """Whether the rows are known to be so many full batches."""
     in_place: bool = False
     """Whether its size is multiplied here, and not by the callers."""
     roles: set[str] = field(default_factory=set)
     limited: set[str] = field(default_factory=set)
     """The roles that read only so many batches."""
+
+    @property
+    def may_end_short(self) -> bool:
+        """Whether the last batch, or that of each epoch, may be one that is not full, with which replicas trained."""
+        short = remainder_of(self.call) is None and not self.divides
+        return short and (self.repeated is not None or self.drops)
 
     @property
     def drops(self) -> bool:

@@ -217,6 +217,12 @@ class Inputs:
                         "; if the data has fewer batches than there are replicas, Keras 3 ends with StopIteration, "
                         f"where the Estimator {'trained no step' if 'train' in batch.roles else 'evaluated nothing'}"
                     )
+                if batch.may_end_short:
+                    how += (
+                        "; where an epoch ended with a batch that is not full, that is filled from the next epoch now"
+                        if batch.repeated is not None
+                        else "; where a batch that is not full completed the last round, that round is left out now"
+                    )
                 yield batch.module, batch.call, how
         for size in self._sizes.values():
             if size.roles & DISTRIBUTED:
@@ -436,8 +442,10 @@ class Inputs:
         if limited:
             batch.limited.add(role)
         rows = rows_of(self._drafts[module].scopes, calls)
+        batch.divides = isinstance(size.value, cst.Integer) and size.value.evaluated_value == 1
         if role in DISTRIBUTED and isinstance(size.value, cst.Integer) and rows is not None:
             batch.counted = True
+            batch.divides = batch.divides or rows % max(size.value.evaluated_value, 1) == 0
             if rows // max(size.value.evaluated_value, 1) < MOST_REPLICAS:
                 self._few.add((use.call, role))
         if role == "predict" and batch.endless:
