@@ -148,3 +148,19 @@ def test_a_call_that_returns_the_strategy_gets_a_name() -> None:
 def test_others_may_not(old: str, new: str) -> None:
     file = migrated(*chosen("choose(2)", "tf.contrib.distribute"), (old, new))
     assert file.after == file.before
+
+
+RUN = "strategy = tf.distribute.MirroredStrategy()\n" + CONFIG
+CALLED = "def first():\n    run(1)\n\n\ndef second():\n    run(2)\n\n\nfirst()\nsecond()\n"
+
+
+@pytest.mark.parametrize("made", ["tf.distribute.MirroredStrategy()", "choose(size)"])
+def test_a_function_that_is_called_twice_makes_one_of_each(made: str) -> None:
+    end = "estimator = tf.estimator.Estimator(model_fn, config=config)\nestimator.train(input_fn, steps=10)\n"
+    lines = RUN.replace("tf.distribute.MirroredStrategy()", made) + end
+    body = "".join(f"    {line}\n" for line in lines.splitlines())
+    function = CHOICE.format("tf.distribute", "'/gpu:0'") + f"def run(size):\n{body}\n\n"
+    after = migrated((RUN + end, function + CALLED), ("([[1.0], [2.0]], [[0.5], [1.0]])", "rows")).after
+    assert f"    strategy = {made}\n    with strategy.scope():\n        model = model_fn(" in after
+    assert "        model.fit(input_fn().take(10))\n" in after
+    assert "model.distribute_strategy" not in after

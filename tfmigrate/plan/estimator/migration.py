@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import libcst as cst
@@ -16,7 +16,7 @@ from tfmigrate.plan.workers import OfEstimator
 from tfmigrate.result import Action
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
 from tfmigrate.understand.program import Module, Unit, only_statement
-from tfmigrate.understand.values import EstimatorPart, Frame, Value, options
+from tfmigrate.understand.values import EstimatorPart, Frame, StrategyObject, Value, options, ordered
 from tfmigrate.written import Written
 
 ESTIMATOR = ("model_fn", "model_dir", "config", "params", "warm_start_from")
@@ -126,7 +126,7 @@ class Migration:
         if arg is None or is_none(arg.value):
             return None
         value = self.value(self.module, arg.value)
-        values = options(value) if value is not None else frozenset()
+        values = self.once(options(value)) if value is not None else frozenset()
         configs = [option for option in values if isinstance(option, EstimatorPart) and option.name == "RunConfig"]
         distributing = [config for config in configs if _distributes(config)]
         others = [config for config in configs if not _distributes(config)]
@@ -141,6 +141,18 @@ class Migration:
             if not config.site.frame.module.exclusive(config.site.unit, self.alternative.site.unit):
                 raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, arg.value, "its RunConfig may be another one")
         return config
+
+    def once(self, values: Iterable[Value]) -> frozenset[Value]:
+        """Values without those that another call of the function round them makes of the same code: of each, that of
+        the Estimator's own frame, or the first."""
+        made: dict[cst.CSTNode, EstimatorPart | StrategyObject] = {}
+        others: list[Value] = []
+        for value in ordered(list(values)):
+            if not isinstance(value, EstimatorPart | StrategyObject):
+                others.append(value)
+            elif value.node not in made or self.frame in value.site.frame.chain():
+                made[value.node] = value
+        return frozenset((*others, *made.values()))
 
     def drop_config(self, read: cst.Name, config: EstimatorPart) -> bool:
         """Take out the statements that make a RunConfig of the Estimator's frame, which `read` passes on; False where
@@ -174,4 +186,8 @@ class Migration:
                         codes.ESTIMATOR_NOT_FOLLOWED, use.call, "this may be another Estimator", use.site.frame.module
                     )
                 parts.append(use)
-        return list({use.call: use for use in parts}.values())
+        by_call: dict[cst.Call, Use] = {}
+        for use in parts:
+            if use.call not in by_call or self.frame in use.site.frame.chain():
+                by_call[use.call] = use
+        return list(by_call.values())

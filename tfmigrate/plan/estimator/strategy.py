@@ -39,7 +39,7 @@ def strategy_of(migration: Migration) -> StrategyObject | None:
 def _mirrored(migration: Migration, config: EstimatorPart, node: cst.BaseExpression) -> StrategyObject:
     module = config.site.frame.module
     known = [migration.value(module, arm) for arm in _arms_of(node)]
-    values = frozenset(option for value in known if value is not None for option in options(value))
+    values = migration.once(option for value in known if value is not None for option in options(value))
     strategies = [option for option in values if isinstance(option, StrategyObject)]
     single = [option for option in strategies if option.name == "OneDeviceStrategy"]
     mirrored = [option for option in strategies if option.name == "MirroredStrategy"]
