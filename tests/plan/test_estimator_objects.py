@@ -136,3 +136,40 @@ def test_a_function_in_the_model_function_sees_its_mode() -> None:
 def test_a_number_that_depends_on_the_mode_is_refused() -> None:
     lines = INNER.format("1 if training else 2").replace("block(x)", "block()")
     assert refusal(("    outputs", lines), ("(features, 1)", "(features, block())")).startswith("TFM112")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "    tf1.train.init_from_checkpoint('old', {'a': 'b'})\n",
+        "    tf.contrib.framework.init_from_checkpoint('old', {'a': 'b'})\n",
+        "    names = tf1.trainable_variables()\n",
+        "    count = len([name for name in tf1.global_variables()])\n",
+        "    for name in tf1.trainable_variables():\n        use(name)\n",
+        "    more = sum([tf1.layers.dense(features, 1) for place in range(2)])\n",
+        "    more = sum([features for place in range(2)])\n",
+        "    more = lambda: features\n",
+    ],
+)
+def test_what_the_graph_held_is_refused(lines: str) -> None:
+    assert refusal(("    outputs", lines + "    outputs")).startswith("TFM112")
+
+
+def test_summaries_of_the_variables_go() -> None:
+    lines = (
+        "    for value in tf1.trainable_variables():\n        tf1.summary.histogram(value.op.name, value)\n    outputs"
+    )
+    assert "trainable_variables" not in migrated(("    outputs", lines)).after
+
+
+def test_settings_in_a_comprehension_are_passed_on() -> None:
+    sizes = ("    outputs", "    sizes = [params['n'] * n for n in range(3)]\n    outputs")
+    made = ("(model_fn, config", "(model_fn, params={'n': 2}, config")
+    after = migrated(("labels, mode", "labels, mode, params"), sizes, made).after
+    assert "def model_fn(features, params):\n" in after
+    assert "element_spec[0], {'n': 2})" in after
+
+
+@pytest.mark.parametrize("value", ["lambda rows: rows.labels", "lambda mode: mode", "[use(mode=n) for n in range(3)]"])
+def test_other_things_of_these_names_stay(value: str) -> None:
+    assert f"    more = {value}\n" in migrated(("    outputs", f"    more = {value}\n    outputs")).after

@@ -128,7 +128,7 @@ class ModelFunction(Reader):
         if isinstance(unit, cst.With):
             return self._with(unit, modes)
         if isinstance(unit, cst.For):
-            self.needs_plain(unit.iter)
+            things = self._attempt(lambda: self.read(unit.iter))
             for name in walk(unit.target):
                 if isinstance(name, cst.Name):
                     self.names[name.value] = PLAIN
@@ -139,8 +139,13 @@ class ModelFunction(Reader):
             if any(type(self.names.get(name, thing)) is not type(thing) for name, thing in before.items()
                    if not isinstance(thing, Features | Plain)):  # fmt: skip
                 raise self.refuse(codes.NO_KERAS_LAYER, unit, "a name is bound to something else in this loop")
-            if self._is_emptied(unit.body) and is_pure(unit.iter):
+            over = isinstance(things, Unconvertible)  # the variables of the graph, of which summaries were written
+            if self._is_emptied(unit.body) and (over or is_pure(unit.iter)):
                 self._unwrap(unit, None)
+            elif not isinstance(things, Plain):
+                raise things if isinstance(things, Unconvertible) else self.refuse(
+                    codes.NO_KERAS_LAYER, unit.iter, "this depends on the data or the mode"
+                )
             return modes
         if isinstance(unit, cst.FunctionDef):
             self.names[unit.name.value] = PLAIN
@@ -437,6 +442,25 @@ class ModelFunction(Reader):
             raise self.refuse(codes.NO_KERAS_LAYER, node, f"`{self.module.code(node)}` has no counterpart in Keras")
         return within(Several(tuple(things)), outer)
 
+    def _needs_plain_inside(self, node: cst.BaseExpression) -> None:
+        """Refuse where what is written inside a comprehension or lambda is more than plain."""
+        for call in calls_in(node):
+            name = self.symbol(call.func) or ""
+            if name.startswith(("layers.", "contrib.layers.")) or name in network.OF_GRAPH:
+                message = f"tf.{name} stands in a comprehension or lambda, which is not followed"
+                raise self.refuse(codes.NO_KERAS_LAYER, call, message)
+        words = {part.attr for part in nodes_in(node, cst.Attribute)}
+        words |= {part.keyword for part in nodes_in(node, cst.Arg) if part.keyword is not None}
+        own = {part.name.value for part in nodes_in(node, cst.Param)}
+        for read in nodes_in(node, cst.Name):
+            if read in words or read.value in own:
+                continue
+            thing = self.names.get(read.value, PLAIN)
+            self.used_params = self.used_params or isinstance(thing, Params)
+            if not isinstance(thing, Plain | Params | Optimizer | Loss):
+                message = f"`{self.module.code(node)}` has no counterpart in Keras"
+                raise self.refuse(codes.NO_KERAS_LAYER, node, message)
+
     def _operation(self, node: cst.BaseExpression) -> Thing:
         test = self.read(node.test) if isinstance(node, cst.IfExp) else None
         if isinstance(node, cst.IfExp) and isinstance(test, Training):
@@ -444,6 +468,8 @@ class ModelFunction(Reader):
         divided = training.read_divided(self, node) if isinstance(node, cst.BinaryOperation) else None
         if divided is not None:
             return divided
+        if isinstance(node, cst.BaseComp | cst.Lambda):
+            self._needs_plain_inside(node)
         parts = [self.read(part) for part in _operands(node)]
         if all(isinstance(part, Plain) for part in parts):
             return PLAIN

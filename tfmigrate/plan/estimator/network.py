@@ -49,6 +49,18 @@ _BETWEEN = CALLABLE | {"nn.avg_pool", "nn.max_pool", "pad"}
 _ALIKE = {"nn.avg_pool": 4, "nn.max_pool": 4, "pad": 3}
 """How many arguments have the same places in TensorFlow 1 and 2."""
 _ARGUMENT = "values"
+OF_GRAPH = frozenset(
+    {
+        "get_variable", "get_local_variable", "Variable", "placeholder", "placeholder_with_default",
+        "add_to_collection", "get_default_graph", "trainable_variables", "global_variables", "local_variables",
+        "model_variables", "moving_average_variables", "train.init_from_checkpoint", "train.warm_start", "train.Saver",
+        "train.ExponentialMovingAverage", "contrib.framework.init_from_checkpoint",
+        "contrib.framework.assign_from_checkpoint", "contrib.framework.assign_from_checkpoint_fn",
+        "contrib.framework.get_variables_to_restore", "contrib.slim.get_variables_to_restore",
+        "contrib.slim.assign_from_checkpoint_fn",
+    }
+)  # fmt: skip
+"""What makes variables in the graph of TensorFlow 1, or finds those that are in it."""
 
 
 def tensor(reader: Reader, node: cst.BaseExpression) -> cst.BaseExpression:
@@ -287,7 +299,7 @@ def operation(reader: Reader, node: cst.Call, name: str) -> Thing:
         return _identity(reader, node, first)
     read = [reader.read(arg.value) for arg in args]
     if all(isinstance(thing, Plain) for thing in read):
-        if name in ("get_variable", "Variable", "placeholder", "add_to_collection", "get_default_graph"):
+        if name in OF_GRAPH:
             raise reader.refuse(codes.NO_KERAS_LAYER, node, f"tf.{name} has no place in a Keras model")
         # One initializer of Keras would give layers of the same shape the same values.
         return things.Initializer(node) if name in INITIALIZERS and name.startswith("contrib.") else PLAIN
