@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.kit import check_migrated
 from tests.plan.test_companions import found, migrated
 
 
@@ -186,3 +187,30 @@ def test_what_is_written_beside_two_stars_goes_by_its_new_name(before: str, afte
 )  # fmt: skip
 def test_what_a_model_is_compiled_with_is_an_optimizer(body: str, after: str) -> None:
     assert f"{after}\n" in migrated("from keras import optimizers\n" + body).after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("validation_data=(x, y), validation_steps=2", "validation_data=(x, y)"),
+        ("validation_data=[x, y, w], validation_steps=2", "validation_data=[x, y, w]"),
+        ("validation_data=held, validation_steps=2", "validation_data=held, validation_steps=2"),
+        ("validation_data=(x, y)", "validation_data=(x, y)"),
+    ],
+)
+def test_standalone_keras_validated_on_all_rows_of_arrays(before: str, after: str) -> None:
+    body = "parallel_model.compile('sgd', 'mse')\nparallel_model.fit_generator(batches, 5, 2, {0})\n"
+    assert f"epochs=2, {after})" in migrated(body.format(before)).after
+
+
+def test_other_kerases_are_not_known_to_have_done_so() -> None:
+    text = """\
+from tensorflow.keras.layers import Dense
+from tensorflow.keras.models import Sequential
+from tensorflow.keras.utils import multi_gpu_model
+
+parallel = multi_gpu_model(Sequential([Dense(1, input_shape=(4,))]), gpus=2)
+parallel.compile("sgd", "mse")
+parallel.fit_generator(batches, 5, validation_data=(x, y), validation_steps=2)
+"""
+    assert "validation_data=(x, y), validation_steps=2)" in check_migrated(text).after

@@ -48,10 +48,29 @@ def check_last(context: Context, others: Sequence[CallChange]) -> Iterator[CallC
 
 def generator_calls(facts: Facts, tables: Tables) -> Iterator[CallChange]:
     """`fit_generator(gen, ...)` is `fit(gen, ...)`; the arguments of its worker threads are gone in Keras 3."""
+    standalone = {use.call for use in facts.uses if any(names.flavour(m.maker) == "keras" for m in use.models)}
     for call, method in dict.fromkeys((use.call, use.method) for use in facts.uses):
         new, _ = tables.of_models.get(method, ("", ""))
         if new and method in GENERATOR_METHODS:
             yield _generator_call(call, method, new, tables)
+            steps = _steps_of_arrays(call) if method == "fit_generator" and call in standalone else None
+            if steps is not None:
+                edit = Revision(call, dropped=("validation_steps",))
+                yield CallChange(codes.GENERATOR_METHODS, steps, _ALL_ROWS, edit)
+
+
+_ALL_ROWS = (
+    "fit_generator() of standalone Keras validated on all rows of arrays, and read `validation_steps` for generators "
+    "alone; fit() takes so many batches of 32 rows: it is removed"
+)
+
+
+def _steps_of_arrays(call: cst.Call) -> cst.Arg | None:
+    """The `validation_steps` of a call whose validation data is written out as a tuple of arrays."""
+    named = given_arguments(call, FIT_GENERATOR) or {}
+    data = named.get("validation_data")
+    arrays = data is not None and isinstance(data.value, cst.Tuple | cst.List) and len(data.value.elements) in (2, 3)
+    return named.get("validation_steps") if arrays else None
 
 
 def renamed_methods(facts: Facts, tables: Tables) -> Iterator[CallChange]:
