@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.kit import check_migrated
+from tfmigrate.verify.probe import restored as restored_probe
 from tfmigrate.verify.run import experiment
 from tfmigrate.verify.run.launch import Launch
 from tfmigrate.verify.run.runtimes import Runtime
@@ -128,6 +130,13 @@ def test_habits_of_its_time(keras: int, tmp_path: Path, runtime_for: Callable[[s
     assert rates == pytest.approx([0.005] * 4 + [0.0025] * 4)
     (settings,) = (compiled.config for compiled in run.trace.compiles if compiled.optimizer.lower() == "rmsprop")
     assert settings["epsilon"] == pytest.approx(1e-8), "its square, under the root"
+
+
+def test_a_generator_may_name_what_it_gives() -> None:
+    inputs, targets = restored_probe.as_tuples(({"one": np.ones(2), "pair": [np.zeros(1), np.ones(1)]}, [np.ones(3)]))
+    assert sorted(inputs) == ["one", "pair"]
+    assert isinstance(inputs["pair"], tuple)
+    assert targets[0].shape == (3,)
 
 
 CUDNN = """

@@ -343,6 +343,8 @@ def as_tuples(batch):
     """A batch with its lists as tuples and its arrays as copies: what comes of a dataset may be written over."""
     if isinstance(batch, (list, tuple)):
         return tuple(as_tuples(part) for part in batch)
+    if isinstance(batch, dict):
+        return {name: as_tuples(part) for name, part in batch.items()}
     return np.array(batch)
 
 
