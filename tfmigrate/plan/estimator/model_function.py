@@ -143,8 +143,10 @@ class ModelFunction(Reader):
             if self._is_emptied(unit.body) and (over or is_pure(unit.iter)):
                 self._unwrap(unit, None)
             elif not isinstance(things, Plain):
-                raise things if isinstance(things, Unconvertible) else self.refuse(
-                    codes.NO_KERAS_LAYER, unit.iter, "this depends on the data or the mode"
+                raise (
+                    things
+                    if isinstance(things, Unconvertible)
+                    else self.refuse(codes.NO_KERAS_LAYER, unit.iter, "this depends on the data or the mode")
                 )
             return modes
         if isinstance(unit, cst.FunctionDef):
