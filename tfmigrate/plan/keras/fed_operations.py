@@ -72,11 +72,15 @@ class _Run:
 
 def check(context: Context) -> Iterator[CallChange]:
     """The operation becomes a function of what it is fed, where a class does nothing else with the parts of it."""
-    yield from context.migration.once(_changes).get(context.facts.module, ())
+    yield from fed_operations(context.migration).get(context.facts.module, ())
+
+
+def fed_operations(migration: Migration) -> Mapping[Module, Sequence[CallChange]]:
+    """The changes in each module: a class is taken together with those below it."""
+    return migration.once(_changes)
 
 
 def _changes(migration: Migration) -> dict[Module, list[CallChange]]:
-    """The changes in each module: a class is taken together with those below it."""
     changes: dict[Module, list[CallChange]] = {}
     for module, facts in migration.facts.modules.items():
         for node in module.tree.body if module in migration.drafts else ():

@@ -8,11 +8,11 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import is_none, named_arguments, text_of
+from tfmigrate.plan.change.removal import without
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Edit, Remove, Replace, Unwrap
+from tfmigrate.plan.edits import Edit, Replace
 from tfmigrate.understand.lifecycle import Guard
-from tfmigrate.understand.program import Module, dotted, only_statement, units_of
-from tfmigrate.understand.purity import is_pure
+from tfmigrate.understand.program import Module, dotted
 from tfmigrate.understand.reaching import reaching
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import Parallel, options
@@ -25,18 +25,7 @@ def unwrapped(draft: Draft, refused: Container[cst.Call]) -> Iterator[Edit]:
     for node, model in _surely_taken_out(draft):
         if all(parallel.wrap.call not in refused for parallel in _parallel(draft, model)):
             own = _assigned_to_itself(node, model, draft)
-            yield _without(own, draft.module) if own is not None else Replace(node, (model,))
-
-
-def _without(statement: cst.Assign, module: Module) -> Edit:
-    """The statement goes, and with it an `if` that holds nothing else."""
-    lines = (place for place in module.places if isinstance(place, cst.SimpleStatementLine | cst.SimpleStatementSuite))
-    unit = next(line for line in lines if statement in line.body)
-    owner = module.places[unit].owner
-    if only_statement(unit) is statement and isinstance(owner, cst.If) and owner in module.places:
-        if owner.orelse is None and is_pure(owner.test) and len(units_of(owner.body)) == 1:
-            return Unwrap(owner, None)
-    return Remove(statement)
+            yield without(own, draft.module) if own is not None else Replace(node, (model,))
 
 
 def _assigned_to_itself(node: cst.BaseExpression, model: cst.BaseExpression, draft: Draft) -> cst.Assign | None:

@@ -1,0 +1,68 @@
+"""`tf.compat.v1.disable_eager_execution()`: Keras 3 trains with eager execution alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.removal import without
+from tfmigrate.plan.keras.fed_operations import fed_operations
+from tfmigrate.plan.keras.sessions import session_lines
+from tfmigrate.plan.names.context import Context, Migration
+from tfmigrate.understand import names
+from tfmigrate.understand.program import Module, only_statement
+from tfmigrate.walk import walk
+
+_DISABLING = frozenset({"disable_eager_execution", "disable_v2_behavior"})
+"""Functions of tensorflow.compat.v1, which private modules of TensorFlow have too."""
+_OF_GRAPHS = frozenset(
+    {
+        "keras.backend.get_session", "keras.backend.placeholder", "tensorflow.InteractiveSession", "tensorflow.Session",
+        "tensorflow.get_default_session", "tensorflow.global_variables_initializer", "tensorflow.placeholder",
+        "tensorflow.placeholder_with_default", "tensorflow.train.MonitoredTrainingSession", "tensorflow.train.Saver",
+    }
+)  # fmt: skip
+
+
+def check(context: Context) -> Iterator[CallChange]:
+    """The call goes, where the program leaves nothing behind that only a graph runs."""
+    for unit in context.facts.module.places:
+        small = only_statement(unit)
+        call = small.value if isinstance(small, cst.Expr) else None
+        if not isinstance(call, cst.Call) or small is None:
+            continue
+        library, _, name = context.facts.canonical(call.func).rpartition(".")
+        if name not in _DISABLING or library.partition(".")[0] != "tensorflow":
+            continue
+        fails = f"Keras 3 trains with eager execution alone: after {name}() fit() raises RuntimeError"
+        needing = context.migration.once(_first_of_graphs)
+        if needing is None:
+            message = f"{fails}; it is removed, and Keras makes graphs of its steps by itself"
+            yield CallChange(codes.EAGER_EXECUTION, call, message, without(small, context.facts.module))
+        else:
+            module, node = needing
+            where = module.place(node, context.facts.module)
+            message = f"{fails}; remove it, and with it `{module.code(node)}` ({where}), which needs a graph"
+            yield CallChange(codes.EAGER_EXECUTION, call, message, action="warn")
+
+
+def _first_of_graphs(migration: Migration) -> tuple[Module, cst.CSTNode] | None:
+    """What the program has left for a session once it is migrated."""
+    gone = _gone(migration)
+    for module, facts in migration.facts.modules.items():
+        for node in module.all_of(cst.Name, cst.Attribute):
+            if node not in gone and names.plain(facts.canonical(node)) in _OF_GRAPHS:
+                return module, node
+    return None
+
+
+def _gone(migration: Migration) -> Set[cst.CSTNode]:
+    """The nodes of what becomes functions, and of sessions that only carry settings."""
+    modules = migration.facts.modules
+    gone = {node for changes in fed_operations(migration).values() for change in changes for node in walk(change.node)}
+    for draft in migration.drafts.values():
+        gone.update(node for unit in session_lines(draft, modules).lines for node in walk(unit))
+    return gone
