@@ -58,12 +58,12 @@ def check(context: Context) -> Iterator[CallChange]:
                 Replace(attribute, (attribute.value, ".learning_rate")),
             )
     for node in facts.module.all_of(cst.Attribute):
-        if node.attr.value == "decay" and _is_optimizer(node.value, facts):
+        if node.attr.value in ("decay", "initial_decay") and _is_optimizer(node.value, facts):
             yield CallChange(
                 codes.OPTIMIZER_RATE,
                 node,
-                "Keras 3 optimizers have no attribute `decay`: `decay=` becomes a schedule, and `learning_rate` is "
-                "the decayed rate then; drop what is computed from `decay` here",
+                f"Keras 3 optimizers have no attribute `{node.attr.value}`: `decay=` becomes a schedule, and "
+                "`learning_rate` is the decayed rate then; drop what is computed from it here",
                 action="warn",
             )
 
@@ -93,6 +93,8 @@ def _is_optimizer(node: cst.BaseExpression, facts: Facts) -> bool:
         return True
     if options(value) <= _compiled_with(facts):
         return True
+    if isinstance(node, cst.Name):  # `optimizer = self.model.optimizer`, in a method of the callback
+        return any(facts.values.get(known) == value for known in _of_callbacks(facts))
     if not isinstance(node, cst.Attribute) or node.attr.value != "optimizer":
         return False
     owners = [o for option in options(value) if isinstance(option, Method) for o in options(option.receiver)]
@@ -101,7 +103,16 @@ def _is_optimizer(node: cst.BaseExpression, facts: Facts) -> bool:
         isinstance(owner, ModelObject | Parallel | Opaque) for owner in owners
     ):
         return True
-    return dotted(node.value) == "self.model" and _in_callback(node, facts)
+    return node in _of_callbacks(facts)
+
+
+def _of_callbacks(facts: Facts) -> list[cst.Attribute]:
+    """Each `self.model.optimizer` of a callback of Keras, whose model Keras itself sets."""
+    return [
+        node
+        for node in facts.module.all_of(cst.Attribute)
+        if node.attr.value == "optimizer" and dotted(node.value) == "self.model" and _in_callback(node, facts)
+    ]
 
 
 def _compiled_with(facts: Facts) -> frozenset[Value]:
@@ -118,7 +129,7 @@ def _compiled_with(facts: Facts) -> frozenset[Value]:
 
 
 def _in_callback(node: cst.Attribute, facts: Facts) -> bool:
-    """Whether `self` of `self.model.optimizer` is a callback of Keras, whose model Keras itself sets."""
+    """Whether `self` of `self.model.optimizer` is a callback of Keras."""
     root = node.value.value if isinstance(node.value, cst.Attribute) else None
     value = facts.values.get(root) if root is not None else None
     return value is not None and all(
