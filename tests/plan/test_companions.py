@@ -553,14 +553,14 @@ def test_what_a_module_held_for_itself_comes_from_its_public_place(old: str, new
 def test_a_place_that_is_not_sure_is_not_guessed() -> None:
     body = (
         "from keras import backend as K\nfrom keras.engine.training import _masked\n"
-        "from keras.backend.tensorflow_backend import identity\nfrom keras.utils.layer_utils import count_params\n"
-        "print(K.size, _masked, identity, count_params)\n"
+        "from keras.backend.tensorflow_backend import is_variable\nfrom keras.utils.layer_utils import count_params\n"
+        "print(K.is_placeholder, _masked, is_variable, count_params)\n"
     )
     after = migrated(body, before_model=True).after
-    assert "from tensorflow.keras.backend import identity\n" in after
+    assert "from tensorflow.keras.backend import is_variable\n" in after
     assert "from tensorflow.keras.utils.layer_utils import count_params\n" in after
     assert "from keras.engine.training import _masked\n" in after
-    assert "K.size" in after
+    assert "K.is_placeholder" in after
 
 
 @pytest.mark.parametrize(
