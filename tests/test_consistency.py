@@ -190,6 +190,7 @@ def test_a_class_that_wraps_goes_with_all_its_imports(how: str) -> None:
         "pkg/__init__.py": "from model import ModelMGPU, build\n",
         "main.py": USE.format(imports=imports, call=call),
         "idle.py": "from model import ModelMGPU\n\nprint(1)\n",
+        "listed.py": 'from model import ModelMGPU, build\n\n__all__ = ["ModelMGPU", "build"]\n',
     }
     results = migrated(sources)
     assert {file.status for file in results.values()} == {"migrated"}
@@ -203,7 +204,6 @@ NEEDS = {
     "takes it from an unknown path": "from project.src.model import ModelMGPU\n\nprint(ModelMGPU)\n",
     "imports it from an unknown path": "from project import ModelMGPU\n",
     "looks it up": 'import importlib\n\nkind = getattr(importlib.import_module("model"), "ModelMGPU")\n',
-    "lists it": 'from model import ModelMGPU, build\n\n__all__ = ["ModelMGPU", "build"]\n',
     "calls it in a way that is refused": "from model import ModelMGPU\n\n\ndef run(m):\n    return ModelMGPU(m, 2)\n",
 }
 
