@@ -94,7 +94,7 @@ def test_so_is_that_of_a_base_class_and_of_a_model() -> None:
         LAYER.format(line="self.seen = self.seen or 0"),
         LAYER.format(line="if self.seen is None:\n            self.seen = tf.Variable(0.0)"),
         LAYER.format(line="seen = tf.constant(0.0)"),
-        LAYER.format(line="seen = self.add_weight('seen', ())"),
+        LAYER.format(line="seen = self.add_weight(name='seen', shape=())"),
         LAYER.format(line="seen = tf.Variable(0.0)").replace("def call(", "def build("),
         LAYER.format(line="seen = tf.Variable(0.0)").replace("keras.layers.Layer", "object"),
         "seen = tf.Variable(0.0)",

@@ -88,9 +88,9 @@ def test_each_layer_gets_an_initializer_of_its_own(made: str) -> None:
         ),
         (
             "class Own(Layer):\n    def build(self, shape):\n        init = he_normal()\n"
-            "        self.a = self.add_weight('a', (4, 4), initializer=init)\n"
-            "        self.b = self.add_weight('b', (4, 4), initializer=init)\n\n\nlayers = [Own()]",
-            "        self.b = self.add_weight('b', (4, 4), initializer=he_normal())",
+            "        self.a = self.add_weight(name='a', shape=(4, 4), initializer=init)\n"
+            "        self.b = self.add_weight(name='b', shape=(4, 4), initializer=init)\n\n\nlayers = [Own()]",
+            "        self.b = self.add_weight(name='b', shape=(4, 4), initializer=he_normal())",
         ),
         (
             f"init = RandomNormal(mean=0.0,\n                    stddev=0.02); other = 3\n{TWO}",

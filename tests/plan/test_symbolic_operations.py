@@ -84,3 +84,12 @@ TAPE = "def step(x):\n    with tf.GradientTape() as tape:\n        return tf.nn.
 def test_what_is_a_layer_already_or_computes_with_tensors_is_left_alone(code: str, defined: str, keras: str) -> None:
     file = check_migrated(program(code, defined, keras))
     assert actions(file, "TFM269") == []
+
+
+@pytest.mark.parametrize(
+    "defined",
+    ["def loss(t, p):\n    return K.mean(K.abs(a))", "total = Lambda(lambda t: K.sum(a, axis=-1))"],
+)
+def test_what_reads_a_tensor_of_the_code_round_it_is_left_to_its_own_rule(defined: str) -> None:
+    file = check_migrated(program(f"{defined}\ny = a"))
+    assert actions(file, "TFM269") == []

@@ -59,7 +59,8 @@ class _Operations:
             if cls.closure.module is self._facts.module and any(map(_is_called_by_keras, cls.outside_bases()))
             for node in walk(cls.node)
         }
-        """The classes of layers, models and the like, whose methods Keras calls with tensors."""
+        self._inside.update(node for function in self._facts.module.all_of(cst.Lambda) for node in walk(function))
+        """What Keras calls with tensors: the methods of layers, models and the like, and functions in a line."""
 
     def as_layer(self, call: cst.Call) -> Written | None:
         """The operation as a layer that is called; None for any other call."""
@@ -108,7 +109,7 @@ class _Operations:
     def _is_symbolic(self, node: cst.BaseExpression) -> bool:
         """Whether an expression is surely the output of a layer, or of an operation on such."""
         made = settled(node, self._context.scopes) if self._is_tensor(node) else None
-        if not isinstance(made, cst.Call):
+        if not isinstance(made, cst.Call) or not self._is_bound_here(node):
             return False
         if names.canonical(self._facts.symbols.get(made.func, "")).rpartition(".")[2] == "Input":
             return True
@@ -118,6 +119,16 @@ class _Operations:
         if callees and all(isinstance(callee, ModelObject | Parallel) for callee in callees):
             return any(self._is_symbolic(arg.value) or self._are_symbolic(arg.value) for arg in made.args)
         return bool(self._symbolic_arguments(made))
+
+    def _is_bound_here(self, node: cst.BaseExpression) -> bool:
+        """Whether a variable is set in the function that reads it: a loss may read a tensor of the code round it."""
+        scopes, module = self._context.scopes, self._facts.module
+        read = scopes.occurrence(node) if isinstance(node, cst.Name) else None
+        if read is None or not isinstance(node, cst.Name):
+            return True
+        bindings = [mention for mention in scopes.of_variable(node.value, read.scope) if mention.binds]
+        here = module.function_round(read.unit)
+        return all(module.function_round(binding.unit) is here for binding in bindings)
 
 
 def _is_layer(value: object) -> bool:
