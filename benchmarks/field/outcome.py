@@ -71,7 +71,8 @@ class Outcome:
     @property
     def is_whole(self) -> bool:
         """Whether more than the first step was compared."""
-        return self.verdict in ("EQUIVALENT", "DIFFERENT") or any(run.steps > 1 for run in self.runs)
+        new = (run for run in self.runs if not run.role.startswith(_OLD_SIDE))
+        return self.verdict in ("EQUIVALENT", "DIFFERENT") or any(run.steps > 1 for run in new)
 
     @property
     def fault(self) -> Fault:
