@@ -62,6 +62,17 @@ def test_in_a_function_that_builds_a_part() -> None:
     assert f"return {LAMBDA}tf.concat(t, 1))([x, y])" in file.after
 
 
+@pytest.mark.parametrize(
+    "code", ["y = tf.reshape(a, [tf.shape(x)[0], 3])", "s = tf.shape(x)\ny = K.reshape(a, (s[0], 3))"]
+)
+def test_where_an_output_is_a_part_of_another_argument_it_is_reported(code: str) -> None:
+    file = check_migrated(program(code))
+    assert actions(file, "TFM269").count("warn") == 1
+    assert code.splitlines()[-1] in file.after.replace(
+        "tf.keras.layers.Lambda(lambda t: tf.shape(t))(x)", "tf.shape(x)"
+    )
+
+
 METHOD = "class Part({base}):\n    def call(self, x):\n        y = Dense(3)(x)\n        return tf.concat([y, y], 1)"
 TAPE = "def step(x):\n    with tf.GradientTape() as tape:\n        return tf.nn.relu(Dense(3)(x))"
 

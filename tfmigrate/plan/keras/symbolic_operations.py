@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
@@ -32,10 +32,11 @@ _OF_TENSORFLOW = (
 )
 _APART = frozenset({"add_loss", "GradientTape"})
 """What is added to the loss is no part of the network, and a loop of the program's own computes with tensors."""
-_MESSAGE = (
+_FAILS = (
     "tf.keras made a layer of an operation on the outputs of layers; Keras 3 fails on it (A KerasTensor cannot be used "
-    "as input to a TensorFlow function): it is a Lambda layer"
+    "as input to a TensorFlow function)"
 )
+_TOLD = "put it into a Lambda layer that is called with all of these outputs"
 
 
 def check(context: Context) -> Iterator[CallChange]:
@@ -45,9 +46,14 @@ def check(context: Context) -> Iterator[CallChange]:
         return
     operations = _Operations(context)
     for call in calls:
-        layer = operations.as_layer(call)
-        if layer is not None:
-            yield CallChange(codes.SYMBOLIC_OPERATIONS, call, _MESSAGE, Replace(call, layer.code))
+        symbolic = operations.symbolic_arguments(call)
+        if symbolic and operations.has_others(call, symbolic):
+            yield CallChange(codes.SYMBOLIC_OPERATIONS, call, f"{_FAILS}: {_TOLD}", action="warn")
+        elif symbolic:
+            layer = operations.as_layer(call, symbolic)
+            yield CallChange(
+                codes.SYMBOLIC_OPERATIONS, call, f"{_FAILS}: it is a Lambda layer", Replace(call, layer.code)
+            )
 
 
 class _Operations:
@@ -62,11 +68,8 @@ class _Operations:
         self._inside.update(node for function in self._facts.module.all_of(cst.Lambda) for node in walk(function))
         """What Keras calls with tensors: the methods of layers, models and the like, and functions in a line."""
 
-    def as_layer(self, call: cst.Call) -> Written | None:
-        """The operation as a layer that is called; None for any other call."""
-        symbolic = self._symbolic_arguments(call)
-        if not symbolic:
-            return None
+    def as_layer(self, call: cst.Call, symbolic: Sequence[cst.BaseExpression]) -> Written:
+        """The operation as a layer that is called with what it takes of the outputs of layers."""
         names_of = {node: "t" if len(symbolic) == 1 else f"t[{number}]" for number, node in enumerate(symbolic)}
         arguments = [
             Written.of(f"{arg.keyword.value}=" if arg.keyword else "", names_of.get(arg.value) or Written.at(arg.value))
@@ -77,16 +80,21 @@ class _Operations:
         operation = Written.of(Written.at(call.func), "(", Written.joined(arguments, ", "), ")")
         return Written.of(f"{layer}(lambda t: ", operation, ")(", given, ")")
 
-    def _listed(self, nodes: list[cst.BaseExpression]) -> Written:
+    def _listed(self, nodes: Sequence[cst.BaseExpression]) -> Written:
         return Written.of("[", Written.joined([Written.at(node) for node in nodes], ", "), "]")
 
-    def _symbolic_arguments(self, call: cst.Call) -> list[cst.BaseExpression]:
+    def symbolic_arguments(self, call: cst.Call) -> list[cst.BaseExpression]:
         """What an operation takes of the outputs of layers: expressions, or one list of them."""
         if call in self._inside or has_stars(call) or not self._is_operation(call):
             return []
         found = [arg.value for arg in call.args if self._is_symbolic(arg.value) or self._are_symbolic(arg.value)]
         lists = [node for node in found if isinstance(node, cst.List | cst.Tuple)]
         return found if not lists or len(found) == 1 else []
+
+    def has_others(self, call: cst.Call, symbolic: Sequence[cst.BaseExpression]) -> bool:
+        """Whether an output of a layer is a part of another argument: `tf.reshape(a, [tf.shape(x)[0], 4])`."""
+        others = (arg.value for arg in call.args if arg.value not in symbolic)
+        return any(isinstance(part, cst.Name) and self._is_symbolic(part) for value in others for part in walk(value))
 
     def _is_operation(self, call: cst.Call) -> bool:
         symbol = self._facts.symbols.get(call.func, "")
@@ -118,7 +126,7 @@ class _Operations:
             return True
         if callees and all(isinstance(callee, ModelObject | Parallel) for callee in callees):
             return any(self._is_symbolic(arg.value) or self._are_symbolic(arg.value) for arg in made.args)
-        return bool(self._symbolic_arguments(made))
+        return bool(self.symbolic_arguments(made))
 
     def _is_bound_here(self, node: cst.BaseExpression) -> bool:
         """Whether a variable is set in the function that reads it: a loss may read a tensor of the code round it."""
