@@ -123,9 +123,19 @@ keras.backend.get_session
 ---
 keras.backend.set_learning_phase
 ---
+data = strategy.experimental_distribute_dataset(tf.data.Dataset.from_tensor_slices(x).batch(4))
+with tf.Graph().as_default():
+    iter(data)
+---
+tf.function(lambda v: 1 if v else 0, autograph=False)(tf.constant(True))
+---
+np.array([[1, 2], [3]])
+---
 tf.reduce_mean(layers.Input((4,)))
 ---
 layers.Input((4,)).get_shape()
+---
+layers.Layer().add_weight("kernel", shape=(1,))
 ---
 layers.Dense(np.prod((2, 3)))
 ---
