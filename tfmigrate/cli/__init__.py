@@ -37,8 +37,6 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
-    # Of escapes such as "\d" in the texts of programs, which LibCST evaluates.
-    warnings.simplefilter("ignore", SyntaxWarning)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)  # of the scripts that are read: "C:\\data"

@@ -151,7 +151,7 @@ def _only_prefetches(line: cst.BaseSmallStatement | None, name: str) -> bool:
 
 
 def _is_apart(line: cst.BaseSmallStatement | None, names: Set[str]) -> bool:
-    """Whether a statement is a plain one that mentions none of these names."""
+    """Whether a simple statement uses none of these names."""
     return line is not None and not any(part.value in names for part in nodes_in(line, cst.Name))
 
 

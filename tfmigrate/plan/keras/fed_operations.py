@@ -105,8 +105,8 @@ class _Fed:
         self._nodes = list(self.facts_of)
 
     def changes(self) -> Iterator[CallChange]:
-        known = [run for run in map(self._run, self._runs) if run is not None]
-        operations = list(self._operations)
+        known = [run for run in self._runs if run is not None]
+        operations = self._operations
         if not known or len(known) < len(self._runs) or not self._keeps_to_itself(known, operations):
             return
         changes = [self._as_function(operation, known) for operation in operations]
@@ -141,34 +141,32 @@ class _Fed:
     def _sessions(self) -> list[str]:
         return [name for name, node in self._set.items() if self._called(node.value) in _SESSIONS]
 
-    @cached_property
-    def _runs(self) -> list[cst.Call]:
+    def _calls_of(self, method: str) -> list[cst.Call]:
+        """`self.session.run(...)` for "run"."""
         return [
             node
             for node in self._nodes
             if isinstance(node, cst.Call)
             and isinstance(node.func, cst.Attribute)
-            and node.func.attr.value == "run"
+            and node.func.attr.value == method
             and attribute_of("self", node.func.value) in self._sessions
         ]
 
     @cached_property
+    def _runs(self) -> list[_Run | None]:
+        """None for a call that fetches or feeds otherwise."""
+        return [self._run(call) for call in self._calls_of("run")]
+
+    @cached_property
     def _closings(self) -> list[cst.Expr]:
         """`self.session.close()`"""
-        return [
-            node
-            for node in self._nodes
-            if isinstance(node, cst.Expr)
-            and isinstance(node.value, cst.Call)
-            and isinstance(node.value.func, cst.Attribute)
-            and node.value.func.attr.value == "close"
-            and attribute_of("self", node.value.func.value) in self._sessions
-        ]
+        closing = set(self._calls_of("close"))
+        return [node for node in self._nodes if isinstance(node, cst.Expr) and node.value in closing]
 
     @cached_property
     def _operations(self) -> list[_Operation]:
         """What the calls of run() fetch, as it is set."""
-        fetched = {name for run in map(self._run, self._runs) if run is not None for name in run.fetched}
+        fetched = {name for run in self._runs if run is not None for name in run.fetched}
         assignments = dict.fromkeys(self._set[name] for name in self._set if name in fetched)
         return [self._operation(assignment) for assignment in assignments]
 

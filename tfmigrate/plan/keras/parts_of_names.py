@@ -19,8 +19,8 @@ _DIGITS = re.compile(r"\\d|\[0-9|\[1-9").search
 
 
 def parts_of_names(migration: Migration) -> tuple[NamesRead, ...]:
-    """What takes names of layers apart, where the program makes layers without a name; but for what stands before the
-    first underscore, which is the same."""
+    """What takes names of layers apart, where the program makes layers without a name. The part before the first
+    underscore is left out: it is the same in every version."""
     layers = {kind: list(calls) for kind, calls in migration.once(unnamed_layers).items() if kind != "Input"}
     modules = migration.facts.modules.values() if layers else ()
     return tuple(NamesRead(facts.module, node, layers, by_file=False) for facts in modules for node in _parts(facts))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
+from functools import cached_property
 
 import libcst as cst
 
@@ -59,14 +60,14 @@ def check(context: Context) -> Iterator[CallChange]:
 class _Operations:
     def __init__(self, context: Context) -> None:
         self._context, self._facts = context, context.facts
-        self._inside = {
-            node
-            for cls in self._facts.classes
-            if cls.closure.module is self._facts.module and any(map(_is_called_by_keras, cls.outside_bases()))
-            for node in walk(cls.node)
-        }
-        self._inside.update(node for function in self._facts.module.all_of(cst.Lambda) for node in walk(function))
+
+    @cached_property
+    def _inside(self) -> Set[cst.CSTNode]:
         """What Keras calls with tensors: the methods of layers, models and the like, and functions in a line."""
+        module = self._facts.module
+        classes = [cls for cls in self._facts.classes if cls.closure.module is module]
+        called = [cls.node for cls in classes if any(map(_is_called_by_keras, cls.outside_bases()))]
+        return {node for part in (*called, *module.all_of(cst.Lambda)) for node in walk(part)}
 
     def as_layer(self, call: cst.Call, symbolic: Sequence[cst.BaseExpression]) -> Written:
         """The operation as a layer that is called with what it takes of the outputs of layers."""
@@ -85,7 +86,7 @@ class _Operations:
 
     def symbolic_arguments(self, call: cst.Call) -> list[cst.BaseExpression]:
         """What an operation takes of the outputs of layers: expressions, or one list of them."""
-        if call in self._inside or has_stars(call) or not self._is_operation(call):
+        if not self._is_operation(call) or has_stars(call) or call in self._inside:
             return []
         found = [arg.value for arg in call.args if self._is_symbolic(arg.value) or self._are_symbolic(arg.value)]
         lists = [node for node in found if isinstance(node, cst.List | cst.Tuple)]
