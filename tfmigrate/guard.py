@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import libcst as cst
 
 from tfmigrate.consistency import unresolved
+from tfmigrate.quiet import reading_code
 from tfmigrate.result import Finding
 from tfmigrate.walk import comments_in
 
 
 def compiles(text: str) -> None:
     """Raises SyntaxError or ValueError where Python itself would; LibCST lets some of it through."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with reading_code():
         compile(text, "<source>", "exec", dont_inherit=True)
 
 
@@ -64,8 +63,7 @@ def mentions(text: str, wanted: frozenset[str]) -> bool:
     """Whether code, other than comments and strings, has one of the names in it."""
     if not any(name in text for name in wanted):
         return False
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with reading_code():
         tree = ast.parse(text)
     return any(
         (isinstance(node, ast.Name) and node.id in wanted)

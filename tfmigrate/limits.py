@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import re
 import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tfmigrate.numbering import SCRIPT, Numbering
+from tfmigrate.quiet import reading_code
 
 DEEPEST = 500
 """Levels of Python's own syntax tree. Its compiler gives up at about 2,000, and LibCST's parser crashes at 5,000."""
@@ -36,8 +36,7 @@ def too_deep(text: str, numbering: Numbering = SCRIPT) -> str | None:
     Raises SyntaxError or ValueError where Python's parser does.
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with reading_code():
             line = _deep_line(ast.parse(text)) or _long_run_of_strings(text)
     except (RecursionError, MemoryError):
         return f"its code nests deeper than Python itself can compile; {_ADVICE}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache
@@ -469,8 +468,7 @@ def _migrate_group(group: Sequence[_Task]) -> tuple[FileResult, ...]:
     from tfmigrate.rewrite import Source, migrate_program
 
     try:
-        with warnings.catch_warnings(), room_for_depth():
-            warnings.simplefilter("ignore", SyntaxWarning)  # Warnings about the user's code, such as `x is 1`.
+        with room_for_depth():
             return migrate_program([Source(*task) for task in group])
     except Exception as error:
         # A program that crashes the tool must not stop the others, and its own text stays as it is.

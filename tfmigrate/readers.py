@@ -6,7 +6,6 @@ import ast
 import io
 import re
 import tokenize
-import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +13,7 @@ from tfmigrate.file_names import MODEL, OLD_ENDINGS, WEIGHTS, longest_part, need
 from tfmigrate.files import scan, source
 from tfmigrate.plan import codes
 from tfmigrate.plan.selection import Selection
+from tfmigrate.quiet import reading_code
 from tfmigrate.result import FileResult, Finding
 from tfmigrate.settings import Settings
 from tfmigrate.understand.suppressions import read_suppressions
@@ -135,7 +135,8 @@ def _strings(text: str) -> Iterator[tuple[str, int, int]]:
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.STRING:
-                value = _value_of(token.string)
+                with reading_code():
+                    value = _value_of(token.string)
                 if isinstance(value, str):
                     yield value, token.start[0], token.start[1] + 1
     except (tokenize.TokenError, SyntaxError, ValueError):
@@ -146,7 +147,5 @@ def _value_of(literal: str) -> object:
     """What a string literal is; None for an f-string."""
     if "f" in literal.split(literal[-1])[0]:
         return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SyntaxWarning)  # of "\d" and the like
-        value: object = ast.literal_eval(literal)
-        return value
+    value: object = ast.literal_eval(literal)
+    return value

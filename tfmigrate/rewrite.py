@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -19,6 +18,7 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Plan
 from tfmigrate.plan.planner import plan_program
 from tfmigrate.plan.selection import Selection
+from tfmigrate.quiet import reading_code
 from tfmigrate.result import FileResult, Finding, Status
 from tfmigrate.settings import Settings
 from tfmigrate.understand.indentation import is_python_2, shift, spaced
@@ -46,9 +46,7 @@ def migrate_program(sources: Sequence[Source]) -> tuple[FileResult, ...]:
     `applied` is False throughout. Where the result of one file fails the last check, every file of the program stays as
     it is.
     """
-    with warnings.catch_warnings():
-        # Of escapes such as "\d" in the texts of the program, which LibCST evaluates.
-        warnings.simplefilter("ignore", SyntaxWarning)
+    with reading_code():
         read = [_parsed(source) for source in sources]
         done = _migrated({m: s for m, s in zip(read, sources, strict=True) if isinstance(m, Module)})
     return tuple(done[module] if isinstance(module, Module) else module for module in read)

@@ -10,7 +10,6 @@ import gc
 import io
 import os
 import sys
-import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -26,6 +25,7 @@ import click
 from tfmigrate import __version__
 from tfmigrate.cli.output import COULD_NOT_RUN, INTERRUPTED, complain, say
 from tfmigrate.errors import UserError, suggestion
+from tfmigrate.quiet import reading_code
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -38,8 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)  # of the scripts that are read: "C:\\data"
+        with reading_code():
             return int(cli.main(arguments, prog_name="tfmigrate", standalone_mode=False) or 0)
     except click.UsageError as error:
         shown = io.StringIO()

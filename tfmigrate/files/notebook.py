@@ -11,12 +11,12 @@ import io
 import json
 import re
 import tokenize
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tfmigrate.files.source import SourceError
 from tfmigrate.numbering import CellStart, Numbering
+from tfmigrate.quiet import reading_code
 from tfmigrate.result import Cell, FileResult, Finding
 
 PYTHON_CELL_MAGICS = frozenset({"capture", "debug", "memit", "prun", "time", "timeit"})
@@ -222,8 +222,7 @@ _KEPT = re.compile(r"__tfmigrate_kept_(\d+)__\(\)")
 def _set_aside(body: str, number: int) -> tuple[str, tuple[str, ...]]:
     """`body` with each magic or shell line as a call, and what the calls stand for, counted from `number`."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with reading_code():
             ast.parse(body)
         return body, ()
     except (SyntaxError, ValueError):

@@ -7,8 +7,9 @@ import ast
 import io
 import re
 import tokenize
-import warnings
 from collections.abc import Set
+
+from tfmigrate.quiet import reading_code
 
 _TABS = re.compile(r"^[ \t]*\t[ \t]*")
 _OPENS, _CLOSES = ("FSTRING_START", "TSTRING_START"), ("FSTRING_END", "TSTRING_END")
@@ -66,6 +67,5 @@ def _lines_inside_strings(text: str) -> Set[int]:
 
 
 def _tree(text: str) -> str:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with reading_code():
         return ast.dump(ast.parse(text))
