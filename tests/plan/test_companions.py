@@ -256,10 +256,22 @@ def test_a_period_that_is_not_one_is_kept_by_a_class() -> None:
 
 
 @pytest.mark.parametrize(
+    "arguments", ["config=config", "config=config, graph=tf.get_default_graph()", "target='', config=config"]
+)
+def test_a_session_of_the_default_graph_is_only_settings(arguments: str) -> None:
+    config = "config = tf.ConfigProto(intra_op_parallelism_threads=1)\n"
+    file = migrated(f"{config}K.set_session(tf.Session({arguments}))\n", before_model=True)
+    assert "Session" not in file.after
+    assert "tf.config.threading.set_intra_op_parallelism_threads(1)\n" in file.after
+    assert not [f for f in file.findings if f.code == "TFM228" or f.action != "rewrite"]
+
+
+@pytest.mark.parametrize(
     ("session", "why"),
     [
         ("sess = tf.Session()\nK.set_session(sess)\nprint(sess.graph)\n", "used elsewhere"),
         ("K.set_session(tf.Session(graph=graph))\n", "graph or a target"),
+        ("K.set_session(tf.Session('grpc://main:2222'))\n", "graph or a target"),
         ("K.set_session(make())\n", "unknown"),
         ("K.set_session(tf.Session(config=tf.ConfigProto(device_count={'GPU': 0})))\n", "device_count"),
         (

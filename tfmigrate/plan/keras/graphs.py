@@ -10,6 +10,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Remove, Replace, Unwrap
+from tfmigrate.plan.keras.sessions import session_lines
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
@@ -31,7 +32,7 @@ def check(context: Context) -> Iterator[CallChange]:
     """`with graph.as_default():` goes, its block stays; `graph = tf.get_default_graph()` goes if only it reads it."""
     facts, modules, scopes, tf = context.facts, context.modules, context.scopes, context.tf
     symbols = {node: name for known in modules.values() for node, name in known.symbols.items()}
-    gone: set[cst.CSTNode] = set()
+    gone = {node for unit in session_lines(context.draft, modules).lines for node in walk(unit)}
     for unit in facts.module.places:
         if not isinstance(unit, cst.With) or _builds_a_graph(unit, facts):
             continue

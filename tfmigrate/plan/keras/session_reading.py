@@ -22,6 +22,7 @@ CONFIG = "tensorflow.ConfigProto"
 CONDITION = "its settings depend on a condition"
 _SESSIONS = frozenset({"tensorflow.Session", "tensorflow.InteractiveSession"})
 _OPTIONS = "tensorflow.GPUOptions"
+_DEFAULT_GRAPH = "tensorflow.get_default_graph"
 
 
 @dataclass
@@ -126,12 +127,20 @@ class Reading:
             raise NotOnlySettings("where it was made is unknown")
         if symbol_of(node.func, self._facts) in _SESSIONS:
             arguments = keywords(node)
-            if has_stars(node) or len(arguments) != len(node.args) or set(arguments) - {"config"}:
+            own = {name for name, argument in arguments.items() if not self._is_default(name, argument.value)}
+            if has_stars(node) or len(arguments) != len(node.args) or own - {"config"}:
                 raise NotOnlySettings("it has a graph or a target of its own")
             if "config" in arguments:
                 self._config(arguments["config"].value, scope)
             return
         self._function(node, scope)
+
+    def _is_default(self, name: str, value: cst.BaseExpression) -> bool:
+        """Whether an argument says what a session does without it."""
+        if name == "target":
+            return isinstance(value, cst.SimpleString) and value.evaluated_value == ""
+        called = value.func if isinstance(value, cst.Call) and not value.args else None
+        return name == "graph" and called is not None and symbol_of(called, self._facts) == _DEFAULT_GRAPH
 
     def _function(self, node: cst.Call, scope: LexicalScope) -> None:
         """A function that does nothing but make the session goes with it."""
