@@ -9,6 +9,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.keras.sequential_tensors import tensor_of
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import dotted
@@ -37,18 +38,18 @@ def check(context: Context) -> Iterator[CallChange]:
     for call in facts.module.calls:
         func = call.func
         if isinstance(func, cst.Attribute) and func.attr.value in _CALLS and len(call.args) == 1:
-            yield _of_call(call, func, facts, each)
+            yield _of_call(call, func, context, each)
 
 
-def _of_call(call: cst.Call, func: cst.Attribute, facts: Facts, each: Set[cst.CSTNode]) -> CallChange:
+def _of_call(call: cst.Call, func: cst.Attribute, context: Context, each: Set[cst.CSTNode]) -> CallChange:
     method, index = func.attr.value, call.args[0].value
     tensor, title = _CALLS[method], f"`{method}()`"
     if not isinstance(index, cst.Integer) or index.evaluated_value != 0:
         message = f"Keras 3 has no {title}: `{tensor}` is that of the first call; of another, keep what it returned"
         return CallChange(codes.LAYER_SHAPES, call, message, action="warn")
     if not method.endswith("shape_at"):
-        return _change(call, (func.value, f".{tensor}"), title)
-    if any(isinstance(option, ModelObject | Parallel) for option in facts.options(func.value)):
+        return _change(call, (func.value, f".{tensor_of(func.value, tensor, context)}"), title)
+    if any(isinstance(option, ModelObject | Parallel) for option in context.facts.options(func.value)):
         return _change(call, (func.value, f".{tensor}_shape"), title)
     return _of_layer(call, func.value, tensor, title, each)
 
