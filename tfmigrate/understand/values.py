@@ -358,6 +358,16 @@ class Made:
     __hash__ = _remembered
 
 
+def is_tensor(value: Value) -> bool:
+    """Whether it is an output of a layer."""
+    return isinstance(value, Made) and value.kind == "tensor"
+
+
+def are_tensors(values: Collection[Value]) -> bool:
+    """Whether there is a value, and each is an output of a layer."""
+    return bool(values) and all(map(is_tensor, values))
+
+
 @dataclass(eq=False)
 class ModelObject:
     """One model the program constructs. `sites` grows while layers are added to it."""

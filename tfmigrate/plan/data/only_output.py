@@ -16,7 +16,7 @@ from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import Module
-from tfmigrate.understand.values import Items, Made, ModelObject
+from tfmigrate.understand.values import Items, ModelObject, are_tensors
 
 
 def check(context: Context) -> Iterator[CallChange]:
@@ -93,7 +93,7 @@ def _has_one(given: _Given, model: ModelObject, facts: Facts) -> bool | None:
     values = facts.options(tensors)
     if any(isinstance(option, Items) and len(option.values) > 1 for option in values):
         return False
-    return True if values and all(isinstance(option, Made) and option.kind == "tensor" for option in values) else None
+    return True if are_tensors(values) else None
 
 
 def _dicts(use: Use) -> Iterator[cst.Dict]:

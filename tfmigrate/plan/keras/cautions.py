@@ -23,7 +23,6 @@ from tfmigrate.understand.values import (
     ClassValue,
     FunctionValue,
     Literal,
-    Made,
     Method,
     ModelObject,
     Parallel,
@@ -32,6 +31,7 @@ from tfmigrate.understand.values import (
     Sites,
     Symbol,
     Value,
+    is_tensor,
     options,
     ordered,
 )
@@ -300,8 +300,7 @@ def _parts_given(call: cst.Call, facts: Facts) -> Iterator[cst.BaseExpression]:
         elif isinstance(value, Method) and value.name == "add" and isinstance(value.receiver, ModelObject):
             yield from given
         elif isinstance(value, Parameter):
-            made = (option for arg in given for option in facts.options(arg))
-            if any(isinstance(option, Made) and option.kind == "tensor" for option in made):
+            if any(is_tensor(option) for arg in given for option in facts.options(arg)):
                 yield call.func
 
 

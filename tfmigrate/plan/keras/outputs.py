@@ -17,7 +17,7 @@ from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import dotted
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import Scopes
-from tfmigrate.understand.values import FunctionValue, Items, Made, ModelObject, Parallel, Value
+from tfmigrate.understand.values import FunctionValue, Items, ModelObject, Parallel, Value, are_tensors
 from tfmigrate.written import Code, listed
 
 
@@ -197,6 +197,6 @@ def _outputs_of(model: ModelObject, facts: Facts) -> int | None:
         return len(outputs.elements) if plain else None
     values = facts.options(outputs)
     counts = {len(option.values) if isinstance(option, Items) and option.counted else None for option in values}
-    if all(isinstance(option, Made) and option.kind == "tensor" for option in values) and values:
+    if are_tensors(values):
         return 1
     return counts.pop() if len(counts) == 1 else None

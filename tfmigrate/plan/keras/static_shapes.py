@@ -16,7 +16,7 @@ from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.reaching import named, settled
 from tfmigrate.understand.scopes import Scopes
-from tfmigrate.understand.values import Made, Opaque, Parameter
+from tfmigrate.understand.values import Opaque, Parameter, is_tensor
 from tfmigrate.written import Code
 
 _OLD = ("_keras_shape", "_shape_tuple")
@@ -65,7 +65,7 @@ class _Reader:
             return "len(", owner, ")"
         if name == "value" and isinstance(owner, cst.Subscript) and self._is_shape(owner.value):
             return (owner,)
-        if name in _OLD and any(_is_symbolic(option) for option in self._facts.options(owner)):
+        if name in _OLD and any(is_tensor(option) for option in self._facts.options(owner)):
             return owner, ".shape"
         return None
 
@@ -82,11 +82,7 @@ class _Reader:
     def _is_tensor(self, node: cst.BaseExpression) -> bool:
         """Whether a value may be a tensor, and is nothing that the program says what it is."""
         known = self._facts.options(node)
-        return bool(known) and all(_is_symbolic(option) or isinstance(option, Opaque | Parameter) for option in known)
-
-
-def _is_symbolic(value: object) -> bool:
-    return isinstance(value, Made) and value.kind == "tensor"
+        return bool(known) and all(is_tensor(option) or isinstance(option, Opaque | Parameter) for option in known)
 
 
 # ---- comparisons ----
@@ -169,7 +165,7 @@ class _Comparer:
         elements = [each.value for other in others if isinstance(other, cst.List) for each in other.elements]
         if shape.kind == "copy" or any(map(is_none, elements)):
             return
-        if all(map(_is_symbolic, self._facts.options(shape.owner))):
+        if all(map(is_tensor, self._facts.options(shape.owner))):
             yield CallChange(codes.STATIC_SHAPES, node, _NO_LIST, Replace(side, ("list(", side, ")")))
 
     def _size_differs(
@@ -210,7 +206,7 @@ class _Comparer:
 
     def _is_tensor(self, node: cst.BaseExpression) -> bool:
         """Whether something may be a symbolic tensor as far as the program shows it: arrays have shapes as well."""
-        return any(map(_is_symbolic, self._facts.options(node)))
+        return any(map(is_tensor, self._facts.options(node)))
 
 
 def _number(node: cst.BaseExpression) -> int | None:

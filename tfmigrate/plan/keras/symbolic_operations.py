@@ -14,7 +14,7 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.reaching import settled
-from tfmigrate.understand.values import Made, ModelObject, Parallel
+from tfmigrate.understand.values import Made, ModelObject, Parallel, are_tensors
 from tfmigrate.walk import walk
 from tfmigrate.written import Written
 
@@ -112,8 +112,7 @@ class _Operations:
         return all(map(self._is_tensor, values)) and any(map(self._is_symbolic, values))
 
     def _is_tensor(self, node: cst.BaseExpression) -> bool:
-        known = self._facts.options(node)
-        return bool(known) and all(isinstance(option, Made) and option.kind == "tensor" for option in known)
+        return are_tensors(self._facts.options(node))
 
     def _is_symbolic(self, node: cst.BaseExpression) -> bool:
         """Whether an expression is surely the output of a layer, or of an operation on such."""
