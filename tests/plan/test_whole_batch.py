@@ -28,6 +28,35 @@ with tf.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"]).scope():
 np.testing.assert_allclose(loss, apart(x[:, :1], x.sum(1, keepdims=True)), rtol=1e-5)
 """
 
+PERCEPTUAL = """
+import numpy as np
+import tensorflow as tf
+
+tf.config.set_logical_device_configuration(
+    tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2)
+features = tf.keras.Sequential([tf.keras.Input((8, 8, 3)), tf.keras.layers.Conv2D(2, 3)])
+
+
+def perceptual(y_true, y_pred):
+    return tf.reduce_mean(tf.square(features(y_true) - features(y_pred)))
+
+
+x = np.random.default_rng(0).random((4, 8, 8, 3), "float32")
+with tf.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"]).scope():
+    model = tf.keras.Sequential([tf.keras.Input((8, 8, 3)), tf.keras.layers.Rescaling(0.5)])
+    model.compile("sgd", whole_batch(perceptual))
+(loss,) = model.fit(tf.data.Dataset.from_tensor_slices((x, x)).batch(4), verbose=0).history["loss"]
+np.testing.assert_allclose(loss, perceptual(x, x / 2), rtol=1e-5)
+"""
+
+
+@pytest.mark.runs_tensorflow
+@pytest.mark.parametrize("keras", [3, 2])
+def test_a_loss_that_calls_a_model_has_the_shapes_of_the_batch(python: forks.Python, keras: int) -> None:
+    helper = Path(__file__).parents[2] / "tfmigrate" / "plan" / "helpers" / "whole_batch.py"
+    done = python(keras, helper.read_text(encoding="utf-8") + PERCEPTUAL)
+    assert done.returncode == 0, done.stderr[-2000:]
+
 
 @pytest.mark.runs_tensorflow
 def test_a_loss_that_slices_the_batch_by_a_fixed_number_of_rows_has_all_rows(python: forks.Python) -> None:
