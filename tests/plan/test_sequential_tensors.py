@@ -37,7 +37,10 @@ SEQUENTIAL = "Sequential([Dense(3, input_shape=(4,)), Dense(1)])"
         ("part = Model(model.input, model.layers[0].output)", "part = Model(model.inputs[0], model.layers[0].output)"),
         ("print(parallel.output)", "print(model.outputs[0])"),
         ("part = Model(model.get_input_at(0), model.output)", "part = Model(model.inputs[0], model.outputs[0])"),
-        ("def show(m):\n    print(m.input.shape)\nshow(model)", "def show(m):\n    print(m.inputs[0].shape)\nshow(model)"),
+        (
+            "def show(m):\n    print(m.input.shape)\nshow(model)",
+            "def show(m):\n    print(m.inputs[0].shape)\nshow(model)",
+        ),
     ],
 )
 def test_the_first_of_its_lists_is_written(line: str, new: str) -> None:

@@ -1,0 +1,67 @@
+"""`on_batch_end(self, batch, log)`: Keras gives callbacks the logs of a batch by the name `logs`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.calls import keywords
+from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.names.context import Context
+from tfmigrate.understand.values import FunctionValue
+
+_HOOKS = frozenset(
+    {"on_batch_begin", "on_batch_end"}
+    | {f"on_{stage}_batch_{end}" for stage in ("train", "test", "predict") for end in ("begin", "end")}
+)
+"""Those of epochs and of the whole training get them by their place."""
+_LOGS = "logs"
+_FAILS = "today {}() is called with `logs=`, and old Keras did not name the logs"
+
+
+def check(context: Context) -> Iterator[CallChange]:
+    module = context.facts.module
+    methods = {
+        member.node: name
+        for cls in context.facts.classes
+        if cls.is_callback()
+        for name, member in cls.members.items()
+        if name in _HOOKS and isinstance(member, FunctionValue) and member.module is module
+    }
+    for method, hook in methods.items():
+        yield from _named(hook, method, method.params.params[1:], context)
+    for call in context.facts.module.calls:
+        if context.facts.canonical(call.func) == "keras.callbacks.LambdaCallback":
+            for hook, arg in keywords(call).items():
+                if hook in _HOOKS and isinstance(arg.value, cst.Lambda):
+                    yield from _named(hook, arg.value, arg.value.params.params, context)
+
+
+def _named(
+    hook: str, function: cst.FunctionDef | cst.Lambda, given: Sequence[cst.Param], context: Context
+) -> Iterator[CallChange]:
+    """The change of a function whose parameters for the batch and its logs are `given`."""
+    params = function.params
+    if params.star_kwarg is not None or any(param.name.value == _LOGS for param in params.kwonly_params):
+        return
+    if len(given) < 2:
+        if isinstance(params.star_arg, cst.Param):
+            message = f"{_FAILS.format(hook)}: write `logs=None` for `*{params.star_arg.name.value}`"
+            yield CallChange(codes.BATCH_LOGS, params.star_arg.name, message, action="warn")
+        return
+    name = given[1].name
+    if name.value == _LOGS:
+        return
+    scope = context.scopes.by_node[function]
+    if context.scopes.of_variable(_LOGS, scope):
+        message = f"{_FAILS.format(hook)}: rename the parameter `{name.value}` to `logs`"
+        yield CallChange(codes.BATCH_LOGS, name, message, action="warn")
+        return
+    mentions = context.scopes.of_variable(name.value, scope)
+    uses = [mention.node for mention in mentions if mention.node is not name]
+    edits = [Replace(use, _LOGS) for use in uses if isinstance(use, cst.Name)]
+    message = f"{_FAILS.format(hook)}: the parameter `{name.value}` is `logs`"
+    yield CallChange(codes.BATCH_LOGS, name, message, Replace(name, _LOGS), more=tuple(edits))
