@@ -40,6 +40,7 @@ EXAMPLES = {
 }
 
 NOT_RUN = {
+    "TFM249-1": "needs pandas and a file",
     "TFM004-1": "a builder that nothing calls",
     "TFM024-2": "asks the command line how many GPUs there are",
     "TFM022-1": "reads a file that an old run saved from its parallel model: tests/checkpoint makes and converts some",
@@ -114,6 +115,7 @@ NO_BEFORE = {
     "TFM025-1": "a name that nothing defines is an error on every version",
     "TFM408-2": "multi_gpu_model gives the layer a part of the batch, and it reads a tensor of all of it",
     "TFM257-1": "conv_utils of Keras 2.2; the oldest that is run here is 2.3",
+    "TFM244-1": "Keras 2.2 did not name the logs; the oldest that is run here is 2.3",
     "TFM428-1": "a variable made in call() is an error on every version that has multi_gpu_model",
     "TFM245-1": "stops on every Keras but 2.1.4, and the oldest that is run here is 2.3",
     "TFM411-1": "a model outside the scope is an error on every version",

@@ -31,6 +31,8 @@ parallel_model.compile("sgd", "mse")
         ("from collections import Iterable\nisinstance([], Iterable)",
          "from collections.abc import Iterable\nisinstance([], Iterable)"),
         ("import time\nbegin = time.clock()", "import time\nbegin = time.perf_counter()"),
+        ("from sklearn.preprocessing import OneHotEncoder\na = OneHotEncoder(sparse=False)",
+         "from sklearn.preprocessing import OneHotEncoder\na = OneHotEncoder(sparse_output=False)"),
     ],
 )  # fmt: skip
 def test_what_has_an_equal_is_renamed(before: str, after: str) -> None:

@@ -277,7 +277,7 @@ class Interpreter:
         value = self.evaluate(node.expression)
         if isinstance(value, Literal) and isinstance(value.value, int) and isinstance(node.operator, cst.Minus):
             return Literal(-value.value)
-        return value if is_keras(value) else Opaque("an expression")
+        return value if is_keras(value) else Opaque("an expression", node=node)
 
     def _operation(self, left: Value, right: Value, node: cst.CSTNode) -> Value:
         known = containers.repeated(left, right, node) if isinstance(node, cst.BinaryOperation) else None

@@ -41,7 +41,7 @@ def compared(node: cst.Comparison, number: Value, limit: Value) -> Value:
             return Visible("several")
         if (operator, limit) in ((cst.LessThanEqual, Literal(1)), (cst.LessThan, Literal(2))):
             return Visible("one")
-    return Opaque("a comparison")
+    return Opaque("a comparison", node=node)
 
 
 _VARIABLES = frozenset({"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"})

@@ -1,4 +1,4 @@
-"""`np.zeros(shape, dtype=bool)` that a model is trained on, which Keras 3 under a strategy fails on."""
+"""Arrays of Booleans that a model is trained or evaluated on, which Keras 3 under a strategy fails on."""
 
 from __future__ import annotations
 
@@ -8,87 +8,116 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import named_arguments, text_of
+from tfmigrate.plan.change.calls import named_arguments
+from tfmigrate.plan.data.made_batches import batches_made, parts_of
 from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.keras.booleans import are_booleans, made_of_booleans
 from tfmigrate.plan.keras.methods import keras_calls
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.program import dotted
 from tfmigrate.understand.reaching import reaching, value_of
+from tfmigrate.written import Code
 
-_DATA = ("x", "y", "batch_size", "epochs", "verbose", "callbacks", "validation_split", "validation_data")
-_MAKERS = {
-    "numpy.zeros": ("shape", "dtype"),
-    "numpy.ones": ("shape", "dtype"),
-    "numpy.empty": ("shape", "dtype"),
-    "numpy.full": ("shape", "fill_value", "dtype"),
+_PARAMETERS = {
+    "fit": ("x", "y", "batch_size", "epochs", "verbose", "callbacks", "validation_split", "validation_data"),
+    "evaluate": ("x", "y"),
 }
-_BOOLEAN = frozenset({"numpy.bool", "numpy.bool_", "numpy.bool8"})
+_DATA = ("x", "y", "validation_data")
 _DATASETS = frozenset({"tensorflow.data.Dataset.from_tensor_slices", "tensorflow.data.Dataset.from_tensors"})
 _FAILS = "Keras 3 under a strategy fails on Boolean arrays (InvalidArgumentError in AddN)"
 
 
 def check(context: Context) -> Iterator[CallChange]:
-    """Arrays that are only filled and handed to Keras are converted to float32, as Keras 2 did."""
-    facts, scopes = context.facts, context.scopes
-    harmless: Set[cst.CSTNode] | None = None
-    seen: set[cst.CSTNode] = set()
-    for use in keras_calls(facts, "fit"):
-        named = named_arguments(use.call, _DATA) or {}
-        data = [named[word].value for word in ("x", "y", "validation_data") if word in named]
-        for name in (part for node in data for part in _arrays(node)):
-            scope = scopes.holding(name)
-            bindings = reaching(name.value, scope, scopes) if scope is not None else []
-            array = value_of(bindings[0]) if len(bindings) == 1 else None
-            dtype = _boolean(array, context) if isinstance(array, cst.Call) and array not in seen else None
-            if scope is None or array is None or dtype is None:
-                continue
-            seen.add(array)
-            harmless = _harmless(context) if harmless is None else harmless
-            reads = [mention.node for mention in scopes.of_variable(name.value, scope) if not mention.binds]
-            if all(read in harmless for read in reads):
-                quote = context.draft.quote
-                code = (dtype.value, ".float32") if isinstance(dtype, cst.Attribute) else f"{quote}float32{quote}"
-                message = f"{_FAILS}: converted to float32, as Keras 2 did"
-                yield CallChange(codes.BOOL_ARRAYS, dtype, message, Replace(dtype, code))
-            else:
-                message = f"{_FAILS}: pass `{name.value}.astype('float32')`"
-                yield CallChange(codes.BOOL_ARRAYS, dtype, message, action="warn")
+    """Arrays that are only filled and handed to Keras are made of float32; others are converted where they are handed
+    over, as Keras 2 did."""
+    given = list(_given(context))
+    creations = {array: creation for array in given if (creation := _creation(array, context)) is not None}
+    harmless = _harmless(given, context) if creations else frozenset()
+    of_floats: set[cst.Call] = set()
+    for array in given:
+        creation = creations.get(array)
+        if creation is not None and _is_only_data(array, harmless, context):
+            if creation not in of_floats:
+                yield _made_of_floats(creation, context)
+            of_floats.add(creation)
+        elif creation is not None or are_booleans(array, context):
+            message = f"{_FAILS}: converted to float32, as Keras 2 did"
+            yield CallChange(codes.BOOL_ARRAYS, array, message, Replace(array, _converted(array, context.draft.quote)))
 
 
-def _arrays(node: cst.BaseExpression) -> Iterator[cst.Name]:
-    """The arrays that an argument of fit() is, or has parts of."""
-    if isinstance(node, cst.Name):
+def _given(context: Context) -> Iterator[cst.BaseExpression]:
+    """The arrays that fit() and evaluate() are given, and those in the batches that are made for them."""
+    facts = context.facts
+    for use in keras_calls(facts, *_PARAMETERS):
+        named = named_arguments(use.call, _PARAMETERS[use.method]) or {}
+        for word in _DATA:
+            if word in named:
+                yield from _parts(named[word].value)
+    for batch in batches_made(facts, context.modules):
+        yield from _parts(batch.node)
+
+
+def _parts(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    elements = parts_of(node)
+    if not elements:
         yield node
-    elif isinstance(node, cst.Subscript):
-        yield from _arrays(node.value)
-    elif isinstance(node, cst.Tuple | cst.List):
-        for element in node.elements:
-            yield from _arrays(element.value)
+    for element in elements:
+        yield from _parts(element)
 
 
-def _boolean(creation: cst.Call, context: Context) -> cst.BaseExpression | None:
-    """The `dtype` of an array that is made of Booleans."""
-    named = named_arguments(creation, _MAKERS.get(context.facts.symbols.get(creation.func, ""), ()))
-    if not named or "dtype" not in named:
-        return None
-    dtype = named["dtype"].value
-    builtin = dotted(dtype) == "bool" and not context.scopes.bindings("bool")
-    known = context.facts.symbols.get(dtype, "") in _BOOLEAN
-    return dtype if builtin or known or text_of(dtype) == "bool" else None
+def _variable(array: cst.BaseExpression) -> cst.Name | None:
+    """The name of an array, or of one that it is a part of."""
+    while isinstance(array, cst.Subscript):
+        array = array.value
+    return array if isinstance(array, cst.Name) else None
 
 
-def _harmless(context: Context) -> frozenset[cst.CSTNode]:
+def _creation(array: cst.BaseExpression, context: Context) -> cst.Call | None:
+    """The call that made an array of Booleans to be filled, where nothing else is bound to its name."""
+    name, scopes = _variable(array), context.scopes
+    scope = scopes.holding(name) if name is not None else None
+    bindings = reaching(name.value, scope, scopes) if name is not None and scope is not None else []
+    made = value_of(bindings[0]) if len(bindings) == 1 else None
+    return made if isinstance(made, cst.Call) and made_of_booleans(made, context) is not None else None
+
+
+def _is_only_data(array: cst.BaseExpression, harmless: Set[cst.CSTNode], context: Context) -> bool:
+    name, scopes = _variable(array), context.scopes
+    scope = scopes.holding(name) if name is not None else None
+    if name is None or scope is None:
+        return False
+    return all(mention.binds or mention.node in harmless for mention in scopes.of_variable(name.value, scope))
+
+
+def _made_of_floats(creation: cst.Call, context: Context) -> CallChange:
+    dtype = made_of_booleans(creation, context)
+    assert dtype is not None
+    quote = context.draft.quote
+    code: Code | str = (dtype.value, ".float32") if isinstance(dtype, cst.Attribute) else f"{quote}float32{quote}"
+    message = f"{_FAILS}: made of float32, as Keras 2 converted it"
+    return CallChange(codes.BOOL_ARRAYS, dtype, message, Replace(dtype, code))
+
+
+def _converted(array: cst.BaseExpression, quote: str) -> Code:
+    cast = f".astype({quote}float32{quote})"
+    is_operation = isinstance(array, cst.Comparison | cst.BinaryOperation | cst.UnaryOperation)
+    return ("(", array, f"){cast}") if is_operation and not array.lpar else (array, cast)
+
+
+def _harmless(given: list[cst.BaseExpression], context: Context) -> frozenset[cst.CSTNode]:
     """The names whose use is the same for an array of floats: filled by index, measured, or data of a model."""
-    mentions: set[cst.CSTNode] = set()
-    for node in context.facts.module.all_of(cst.AssignTarget, cst.Attribute, cst.Call):
+    facts = context.facts
+    arrays = [*given]
+    mentions: set[cst.CSTNode | None] = set()
+    for node in facts.module.all_of(cst.AssignTarget, cst.Attribute, cst.Call):
         if isinstance(node, cst.AssignTarget) and isinstance(node.target, cst.Subscript):
-            mentions.update(_arrays(node.target))
+            mentions.add(_variable(node.target))
         elif isinstance(node, cst.Attribute) and node.attr.value in ("shape", "ndim", "size"):
             mentions.add(node.value)
         elif isinstance(node, cst.Call) and dotted(node.func) == "len":
             mentions.update(arg.value for arg in node.args)
-        elif isinstance(node, cst.Call) and context.facts.symbols.get(node.func, "") in _DATASETS:
-            mentions.update(name for arg in node.args for name in _arrays(arg.value))
-    for use in keras_calls(context.facts, "fit", "evaluate", "predict"):
-        mentions.update(name for arg in use.call.args for name in _arrays(arg.value))
-    return frozenset(mentions)
+        elif isinstance(node, cst.Call) and facts.symbols.get(node.func, "") in _DATASETS:
+            arrays.extend(part for arg in node.args for part in _parts(arg.value))
+    for use in keras_calls(facts, "fit", "evaluate", "predict"):
+        arrays.extend(part for arg in use.call.args for part in _parts(arg.value))
+    return frozenset(node for node in (*mentions, *map(_variable, arrays)) if node is not None)

@@ -136,7 +136,7 @@ def _all_but_the_data(call: cst.Call) -> bool:
 
 
 def renamed_arguments(facts: Facts, tables: Tables) -> Iterator[CallChange]:
-    """Keywords of TensorFlow's functions, of Keras's and of model methods that have another name now, or are gone."""
+    """Keywords of functions and of model methods that have another name now, or are gone."""
     rows: dict[str, list[Rename]] = {}
     for row in tables.arguments:
         if row.of is None or row.of.startswith("keras.optimizers"):
@@ -158,10 +158,10 @@ def renamed_arguments(facts: Facts, tables: Tables) -> Iterator[CallChange]:
 
 
 def _known_calls(facts: Facts) -> Iterator[tuple[cst.Call, str]]:
-    """Each call of a name of Keras or TensorFlow, and of a method on a model of Keras, with one name for it."""
+    """Each call of a name that a module brings, and of a method on a model of Keras, with one name for it."""
     for call in facts.module.calls:
         known = facts.canonical(call.func)
-        if known.startswith(("keras.", "tensorflow.")):
+        if known:
             yield call, known
     seen: set[cst.Call] = set()
     for use in facts.uses:
