@@ -372,9 +372,28 @@ parallel.fit(np.ones((8, 4)), np.ones((8, 1)), verbose=0)
 """
 
 
+NORMALISING = """
+import keras.utils.conv_utils as imported
+import numpy as np
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import conv_utils, multi_gpu_model
+from keras.utils.conv_utils import normalize_padding
+
+assert conv_utils.normalize_tuple(2, 3, "size") == (2, 2, 2)
+assert imported.normalize_tuple([1, 2], 2, "size") == (1, 2)
+assert normalize_padding("SAME") == "same"
+parallel = multi_gpu_model(Sequential([Dense(1, input_shape=(4,))]), gpus=2)
+parallel.compile("sgd", "mse")
+parallel.fit(np.ones((8, 4)), np.ones((8, 1)), verbose=0)
+"""
+
+
 @pytest.mark.runs_tensorflow
 @pytest.mark.parametrize(
-    ("script", "kerases"), [(WATCHING, (3, 2)), (CALLED, (3,))], ids=["callbacks", "calls of layers"]
+    ("script", "kerases"),
+    [(WATCHING, (3, 2)), (CALLED, (3,)), (NORMALISING, (3, 2))],
+    ids=["callbacks", "calls of layers", "arguments of layers"],
 )
 def test_what_a_script_asserts_of_old_keras_holds(
     script: str, kerases: tuple[int, ...], tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch

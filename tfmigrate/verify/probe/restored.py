@@ -19,6 +19,7 @@ from . import calls, flavours, remainder
 from .genuine import REPLICAS
 from .restored_attributes import restore_attributes
 from .restored_callbacks import new_name, restore_callbacks
+from .restored_conv_utils import restore_conv_utils
 from .restored_names import HOMES, restore_modules, restore_names
 from .restored_optimizers import (
     bring_old_optimizers,
@@ -42,6 +43,7 @@ def install(tf, found, machine, config, evenly=False):
     restore_multi_gpu_model(tf, flavour, machine, evenly, config.get("whole_batches", False))
     restore_taken_over_models(flavour)
     restore_model_arguments(flavour)
+    restore_conv_utils(flavour)
     restore_attributes(tf, flavour)
     restore_generators(tf, flavour)
     if old:
