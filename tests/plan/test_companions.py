@@ -404,6 +404,13 @@ def test_a_call_that_a_comment_leaves_alone_keeps_its_arguments() -> None:
     assert file.after.endswith("model.fit_generator(rows(), 3)  # tfmigrate: skip\n")
 
 
+@pytest.mark.parametrize(("mode", "new", "code"), [("mode=0, ", "", "TFM207"), ("mode=2, ", "mode=2, ", "TFM503")])
+def test_the_mode_of_batch_normalization(mode: str, new: str, code: str) -> None:
+    file = migrated(f"from keras.layers import BatchNormalization\nlayer = BatchNormalization({mode}axis=3)\n")
+    assert f"layer = BatchNormalization({new}axis=3)\n" in file.after
+    assert [f.action for f in file.findings if f.code == code] == ["rewrite" if code == "TFM207" else "warn"]
+
+
 def test_a_kernel_in_variables_is_told() -> None:
     file = migrated("rows = read()\nlayer = Conv2D(8, rows, rows)\n")
     assert "Conv2D(8, rows, rows)" in file.after

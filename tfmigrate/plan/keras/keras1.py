@@ -50,6 +50,8 @@ def check(context: Context) -> Iterator[CallChange]:
             continue
         if known in _CONVOLUTIONS:
             yield from _kernel_size(facts, call, _CONVOLUTIONS[known])
+        if known == "keras.layers.BatchNormalization":
+            yield from _only_mode(call)
         if known.startswith("keras.layers."):
             yield from _data_format(call)
     yield from _image_ordering(facts)
@@ -73,6 +75,14 @@ def _merge(call: cst.Call, tf: str) -> CallChange:
     code += [", name=", name.value] if name is not None else []
     message = f"merge() of Keras 1 is {new}() for this mode"
     return CallChange(codes.KERAS_1_VALUES, call, message, Replace(call, (*code, ")")))
+
+
+def _only_mode(call: cst.Call) -> Iterator[CallChange]:
+    """`BatchNormalization(mode=0)`: Keras 2 took no other mode."""
+    mode = keywords(call).get("mode")
+    if mode is not None and _literal(mode.value) == Literal(0):
+        message = "`mode=0` is how BatchNormalization always works now: it is removed"
+        yield CallChange(codes.KERAS_1_VALUES, mode, message, Revision(call, dropped=("mode",)))
 
 
 def _image_ordering(facts: Facts) -> Iterator[CallChange]:

@@ -16,7 +16,7 @@ from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.reaching import assigned, settled
 from tfmigrate.understand.scopes import Scopes
-from tfmigrate.understand.values import Items, Literal, ModelObject, Parallel, Value, options
+from tfmigrate.understand.values import Items, Literal, ModelObject, Value, options
 from tfmigrate.understand.values import Mapping as Known
 
 _CATEGORICAL = frozenset({"categorical_crossentropy", "sparse_categorical_crossentropy", "kullback_leibler_divergence"})
@@ -35,7 +35,6 @@ def check(context: Context) -> Iterator[CallChange]:
     yield from class_weight_arrays(facts, context.scopes)
     yield from class_weights_of_outputs(facts, context.modules)
     yield from target_tensors(facts, context.scopes)
-    yield from metrics_names(facts)
 
 
 def predicted_classes(facts: Facts) -> Iterator[CallChange]:
@@ -68,19 +67,6 @@ def predictions_on_batch(facts: Facts) -> Iterator[CallChange]:
         message = "predict_on_batch() under a strategy returns each row once per replica on Keras 3; predict() does not"
         predict = Arguments(use.call, (*unchanged(use.call.args), Argument("0", "verbose")), "predict")
         yield CallChange(codes.PREDICT_ON_BATCH, use.call, message, predict)
-
-
-def metrics_names(facts: Facts) -> Iterator[CallChange]:
-    """`model.metrics_names` of Keras 3 does not name what `evaluate` answers."""
-    for node in facts.module.all_of(cst.Attribute):
-        if node.attr.value != "metrics_names":
-            continue
-        if any(isinstance(option, ModelObject | Parallel) for option in facts.options(node.value)):
-            message = (
-                "metrics_names is ['loss', 'compile_metrics'] in Keras 3, whatever compile() was given, so that names "
-                "and numbers no longer belong together: evaluate(..., return_dict=True) answers both"
-            )
-            yield CallChange(codes.METRICS_NAMES, node, message, action="warn")
 
 
 def keras_calls(facts: Facts, *methods: str) -> Iterator[Use]:
