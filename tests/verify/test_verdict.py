@@ -928,6 +928,24 @@ def test_what_nothing_can_judge_is_a_note_and_no_control(lab: Laboratory, monkey
     assert any(one.why.startswith("validation losses could not be judged") for one in report.left_out)
 
 
+def test_a_wrong_validation_is_no_control_where_the_runs_end_before_any(
+    lab: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Generator(lab, monkeypatch)
+    original = lab.run
+
+    def run(world: World, *rest: object) -> Run:
+        done = original(world, *rest)  # type: ignore[arg-type]
+        cut = None if world.kind == "genuine" else Cut(0, 3, 4, 3)
+        return replace(done, trace=replace(done.trace, epochs=(), cut=cut))
+
+    monkeypatch.setattr(lab, "run", run)
+    report = lab.verify()
+    assert "validated on the training data" not in {c.mutation for c in report.controls}
+    (why,) = [one.why for one in report.left_out if one.mutation == "validated on the training data"]
+    assert why == "shows only after the steps that were trained"
+
+
 def test_what_the_runs_printed_is_kept_where_asked(lab: Laboratory, tmp_path: Path) -> None:
     lab.verify(keep=tmp_path / "kept")
     assert len(list((tmp_path / "kept").glob("*/stdout.txt"))) == len(lab.roles)

@@ -18,6 +18,7 @@ from tfmigrate.verify.judge.report import CONTROL, ControlResult, Pair
 from tfmigrate.verify.judge.stopping import OutOfTime
 from tfmigrate.verify.judge.touched import LeftOut, choose, touched, why_left_out
 from tfmigrate.verify.run.program import program_of
+from tfmigrate.verify.run.trace import Trace
 from tfmigrate.verify.run.world import Limits, Run, World
 
 KERASES: tuple[Keras, ...] = (3, 2)
@@ -135,6 +136,12 @@ class _Bench:
             raise late
         return results, left_out
 
+    def _is_later(self, mutant: Mutant, right: Trace) -> bool:
+        """Whether a mistake shows only after the steps at which the runs were ended."""
+        if self.start.trace.cut is None and right.cut is None:
+            return False
+        return mutant.subject in ("steps", "epochs") or (mutant.subject == "validation" and not right.epochs)
+
     def _one(self, mutant: Mutant, ended: Run) -> ControlResult | str:
         """What became of it, or why it shows nothing."""
         new = replace(ended, trace=through_epoch(ended.trace, 1)) if self.short else ended
@@ -147,7 +154,7 @@ class _Bench:
                 return f"validation losses could not be judged: {known}"
             if mutant.subject in BROUGHT_BY_NONE:
                 return "not seen in a program as small as this, and no migration brings it"
-            if mutant.subject in ("steps", "epochs") and self.start.trace.cut is not None:
+            if self._is_later(mutant, right):
                 return "shows only after the steps that were trained"
         # A mutant that dies of anything but the mistake made in it was not detected, it just did not run.
         detected = divergence is not None and (divergence.kind != "crash" or "crash" in mutant.expected)
