@@ -61,6 +61,25 @@ def test_the_files_have_the_ending_of_what_is_in_them(arguments: str, ending: st
     assert [finding.action for finding in train.findings if finding.code == "TFM205"] == ["rewrite"]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "ending"),
+    [
+        ("'best.h5', save_weights_only=True", "'best.weights.h5'"),
+        ("'best.hdf5', 'loss', 0, False, True", "'best.weights.h5'"),
+        ("filepath='best.hdf5'", "'best.h5'"),
+    ],
+)
+def test_a_class_that_hands_on_what_it_is_given(arguments: str, ending: str) -> None:
+    own = (
+        "from keras.callbacks import ModelCheckpoint\n\n\nclass TemplateCheckpoint(ModelCheckpoint):\n"
+        "    def __init__(self, model, *args, **kwargs):\n        self.template = model\n"
+        "        super().__init__(*args, **kwargs)\n"
+    )
+    files = migrate_sources({"own.py": own, "train.py": USE.format(arguments=arguments)}, Settings())
+    assert ending in files[1].after
+    assert [finding.action for finding in files[1].findings if finding.code == "TFM205"] == ["rewrite"]
+
+
 def test_a_whole_model_keeps_its_h5() -> None:
     _, train = migrated("'best.h5'")
     assert "'best.h5'" in train.after

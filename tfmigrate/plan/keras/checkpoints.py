@@ -63,14 +63,19 @@ def _named(call: cst.Call, cls: ClassValue | None) -> dict[str, cst.BaseExpressi
     handed = passed_on(initialiser)
     declared = {param.name.value: param.default for param in initialiser.node.params.params[1:]}
     rest = {name: arg for name, arg in keywords(call).items() if name not in declared and hands_on_rest(cls)}
-    own = bound([arg for arg in call.args if arg not in rest.values()], list(declared))
+    places = [arg for arg in call.args if arg.keyword is None and not arg.star]
+    more = places[len(declared) :] if handed is not None and _hands_on_places(initialiser, handed) else []
+    own = bound([arg for arg in call.args if arg not in more and arg not in rest.values()], list(declared))
     if own is None or handed is None:
         return None
     given = {name: own[name].value if name in own else default for name, default in declared.items()}
-    passed = bound([arg for arg in handed.args if arg.star != "**"], PARAMETERS) or {}
-    ours = {name: given.get(arg.value.value) for name, arg in passed.items() if isinstance(arg.value, cst.Name)}
-    fixed = {name: arg.value for name, arg in passed.items() if is_flag(arg.value)}
-    known = {**given, **{name: arg.value for name, arg in rest.items()}, **ours, **fixed}
+    written = [one for arg in handed.args if arg.star != "**" for one in (more if arg.star else [arg])]
+    passed = bound(written, PARAMETERS) or {}
+    taken = {name: arg.value for name, arg in passed.items() if arg in more}
+    theirs = {name: arg.value for name, arg in passed.items() if arg not in more}
+    ours = {name: given.get(value.value) for name, value in theirs.items() if isinstance(value, cst.Name)}
+    fixed = {name: value for name, value in theirs.items() if is_flag(value)}
+    known = {**given, **{name: arg.value for name, arg in rest.items()}, **taken, **ours, **fixed}
     return {name: value for name, value in known.items() if value is not None}
 
 
@@ -92,6 +97,13 @@ def passed_on(initialiser: FunctionValue) -> cst.Call | None:
         if isinstance(call.func, cst.Attribute) and call.func.attr.value == "__init__":
             return call if isinstance(call.func.value, cst.Call) else None
     return None
+
+
+def _hands_on_places(initialiser: FunctionValue, handed: cst.Call) -> bool:
+    """Whether an __init__ passes on what it is given by place beyond its own parameters."""
+    rest = initialiser.node.params.star_arg
+    name = rest.name.value if isinstance(rest, cst.Param) else None
+    return any(arg.star == "*" and dotted(arg.value) == name for arg in handed.args)
 
 
 def hands_on_rest(cls: ClassValue) -> bool:
