@@ -157,6 +157,22 @@ m = models.Model(i, [layers.Dense(1)(i), layers.Dense(1)(i)])
 m.compile("sgd", "mse", metrics=["mae"])
 m.train_on_batch(x, [y, y])
 ---
+net().input
+---
+layers.AveragePooling2D()
+---
+class Hook(keras.callbacks.Callback):
+    def on_batch_end(self, batch, log):
+        pass
+m = net()
+m.compile("sgd", "mse")
+m.fit(x, y, verbose=0, callbacks=[Hook()])
+---
+with strategy.scope():
+    m = net()
+    m.compile("sgd", "mse")
+m.fit(x, y > 0, batch_size=4, verbose=0)
+---
 np.int
 """
 
