@@ -854,6 +854,29 @@ class TestOneFile:
         (again,) = migrate_sources({"x.py": file.after}, Settings())
         assert not again.findings
 
+    TWO_WAYS = (
+        "from tensorflow.keras import Sequential\nfrom tensorflow.keras.utils import multi_gpu_model\n\n\n"
+        "def run(spread):\n    if spread:\n    \tm = multi_gpu_model(Sequential(), 2)\n    \tfor layer in m.layers:\n"
+        "    \t\tprint(layer)\n\t    \tdel layer\n    \ts = '''\n\t    \tkept'''\n    \treturn m, s\n    return None\n"
+    )
+
+    @pytest.mark.parametrize("newline", ["\n", "\r\n"])
+    def test_lines_of_one_block_that_are_indented_in_two_ways_get_one(self, newline: str) -> None:
+        code = self.TWO_WAYS.replace("\n", newline)
+        (file,) = migrate_sources({"x.py": code}, Settings())
+        assert (file.status, file.before) == ("migrated", code)
+        assert {finding.line for finding in file.findings if finding.code == "TFM004"} == {10}
+        block = "    \t\tprint(layer)\n    \t\tdel layer\n    \ts = '''\n\t    \tkept'''"
+        assert block.replace("\n", newline) in file.after
+        (again,) = migrate_sources({"x.py": file.after}, Settings())
+        assert not again.findings
+
+    def test_they_stay_where_nothing_is_rewritten(self) -> None:
+        code = self.TWO_WAYS.replace("Sequential()", "spread")
+        (file,) = migrate_sources({"x.py": code}, Settings())
+        assert (file.before, file.after) == (code, code)
+        assert "TFM004" not in {finding.code for finding in file.findings}
+
     PYTHON_2 = (
         "def spread(model, n):\n    if n == 1:\n\treturn model\n    text = '''\n\tkept\n'''\n"
         "    return copies(model, n)\n"

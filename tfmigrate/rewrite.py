@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -21,7 +20,7 @@ from tfmigrate.plan.selection import Selection
 from tfmigrate.quiet import reading_code
 from tfmigrate.result import FileResult, Finding, Status
 from tfmigrate.settings import Settings
-from tfmigrate.understand.indentation import is_python_2, shift, spaced
+from tfmigrate.understand.indentation import aligned, is_python_2, shift, spaced
 from tfmigrate.understand.interpreter import interpret
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.names import MULTI_GPU_MODEL
@@ -61,12 +60,14 @@ def _parsed(source: Source) -> Module | FileResult:
     text = source.text
     try:
         try:
-            return _read(source, text)
+            module = _read(source, text)
         except (cst.ParserSyntaxError, TabError):
             without_tabs = spaced(text)
             if without_tabs is None:
                 raise
             return _read(source, without_tabs)
+        one_way = aligned(text, module.printed) if isinstance(module, Module) and "\t" in text else None
+        return module if one_way is None else _read(source, one_way)
     except cst.ParserSyntaxError as error:
         line, reason = error.raw_line, error.message
     except (SyntaxError, ValueError) as error:
@@ -168,8 +169,11 @@ def _in_file(result: FileResult, text: str) -> FileResult:
     unread = is_python_2(text)
     if not result.changed and not (unread and result.status == "unchanged"):
         return replace(result, findings=findings, before=text, after=text)
-    line = next(n for n in itertools.count(1) if shift(text, result.before, n))
+    lines = enumerate(zip(text.split("\n"), result.before.split("\n"), strict=True), 1)
+    line, new = next((number, new) for number, (old, new) in lines if old != new)
     message = "tabs and spaces are mixed in the indentation of this file: each tab becomes spaces"
+    if "\t" in new[: -len(new.lstrip())]:
+        message = "the lines of one block are indented in two ways: each gets the indentation of the first"
     if unread:
         message = "Python 3 refuses the mixture of tabs and spaces in the indentation: as Python 2 read it, in spaces"
     mixed = Finding(line, 1, codes.MIXED_INDENTATION, message, "rewrite")

@@ -29,6 +29,18 @@ def spaced(text: str) -> str | None:
     return new if is_python_2(text) or tree == _tree(text) else None
 
 
+def aligned(text: str, printed: str) -> str | None:
+    """`printed`, where that is the same program with other tabs and spaces in front of some of its lines.
+
+    LibCST prints a line with the indentation of its block, also where Python found another one that is as wide.
+    None where the two are one text, or differ in more.
+    """
+    old, new = (code.split("\n") for code in (text, printed))
+    if old == new or [line.lstrip(" \t") for line in old] != [line.lstrip(" \t") for line in new]:
+        return None
+    return printed if _tree(printed) == _tree(text) else None
+
+
 def is_python_2(text: str) -> bool:
     """Whether Python 3 refuses the indentation because a block depends on the width of a tab, which Python 2 knew."""
     try:
