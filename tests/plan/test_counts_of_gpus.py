@@ -56,3 +56,56 @@ def test_the_function_is_called_where_its_name_is_known() -> None:
 def test_another_function_stays_where_it_is() -> None:
     tools = "\ndef available():\n    return int(open('gpus.txt').read())\n"
     check_refused(HEADS, "TFM103", main=MAIN.replace("from heads", "from train"), tools=tools)
+
+
+SPREAD = """
+import argparse
+
+from tensorflow.config import list_physical_devices
+from tensorflow.keras.layers import Dense
+from tensorflow.keras.models import Sequential
+from tensorflow.keras.utils import multi_gpu_model
+
+
+def spread(model, gpus=None):
+    if gpus is None:
+        gpus = {count}
+    if gpus <= 1:
+        return model
+    return multi_gpu_model(model, gpus)
+
+
+def main(gpus):
+    model = Sequential([Dense(1, input_shape=(4,))])
+    model = spread(model, gpus)
+    model.compile("sgd", "mse")
+    model.train_on_batch(x, y)
+
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--gpus", type=int)
+main(parser.parse_args().gpus)
+"""
+
+
+def test_all_gpus_stand_in_for_a_number_that_is_not_given() -> None:
+    file = check_migrated(SPREAD.format(count='len(list_physical_devices("GPU"))'))
+    number = 'len(list_physical_devices("GPU")) if gpus is None else gpus'
+    assert f"range({number})" in " ".join(file.after.split()).replace("range( ", "range(").replace(" )", ")")
+    assert f"if ({number}) > 1" in file.after
+    assert "replicated" not in file.after
+
+
+def test_the_opposite_of_a_condition_keeps_its_sides_together() -> None:
+    file = check_migrated(SPREAD.format(count="1"))
+    assert "if (1 if gpus is None else gpus) > 1\n" in file.after
+
+
+def test_what_counts_something_else_is_not_asked_twice() -> None:
+    file = check_migrated(SPREAD.format(count="int(input())"))
+    assert "input()" not in file.after.partition("def main")[2]
+
+
+def test_a_number_that_is_none_where_the_model_is_made_is_not_written() -> None:
+    file = check_migrated(SPREAD.format(count="4").replace("is None", "is not None").replace("().gpus", "() and None"))
+    assert "range(None)" not in file.after

@@ -29,12 +29,23 @@ from tfmigrate.understand.on_the_way import (
     FunctionRun,
     changed_on_the_way,
     functions_on_the_way,
+    line_sets_attribute_of,
     lines_on_the_way,
     literal_key,
     sets_attribute_of,
 )
-from tfmigrate.understand.program import Module, Unit, dotted, is_star_import, only_statement, units_of
-from tfmigrate.understand.purity import is_pure
+from tfmigrate.understand.program import (
+    Module,
+    Program,
+    Unit,
+    dotted,
+    imports_at,
+    imports_of,
+    is_star_import,
+    only_statement,
+    units_of,
+)
+from tfmigrate.understand.purity import is_impure, is_pure
 from tfmigrate.understand.reaching import holder_of, is_parameter, origin, reaching
 from tfmigrate.understand.scopes import LexicalScope, Occurrence, Scopes
 from tfmigrate.understand.values import ClassValue, Frame, Instance, ModelObject, Site, Visible
@@ -67,6 +78,7 @@ class Carrier:
         self.to_origins = to_origins
         self.scopes = {module: known.scopes for module, known in program.items()}
         self._facts = {module: known.facts for module, known in program.items()}
+        self._program = Program(tuple(program))
         self._raised = raised
         self._run: dict[tuple[Frame, cst.CSTNode, Site], Sequence[FunctionRun]] = {}
 
@@ -117,6 +129,8 @@ class Carrier:
             self._check_that_nothing_binds(bindings, owner, source, way)
             return None
         if len(bindings) == 1:
+            if not here and self._is_imported_there_too(name, bindings[0], frame.module, way):
+                return None
             return self._written(name, bindings[0], frame, way)
         earlier = self._earlier(bindings, source)
         return self._chosen(name, earlier, dict(frame.module.arms(source.unit)), frame, way)
@@ -133,6 +147,9 @@ class Carrier:
         """Raises _Unavailable where a function that is called on the way may set an attribute of the same object."""
         known = self._facts[source.frame.module]
         if any(sets_attribute_of(run, attribute, known) for run in self._run_on_the_way(source, way)):
+            raise _Unavailable
+        lines = lines_on_the_way(way.target, way.before, source)
+        if any(line_sets_attribute_of(line, self._facts[module], attribute, known) for module, line in lines):
             raise _Unavailable
 
     def check_that_nothing_changes(
@@ -156,6 +173,30 @@ class Carrier:
         if key not in self._run:
             self._run[key] = tuple(functions_on_the_way(way.target, way.before, source, self._facts))
         return self._run[key]
+
+    def _is_imported_there_too(self, name: str, binding: Occurrence, module: Module, way: _Way) -> bool:
+        """Whether a name that a module imports is that of the same module at the target, by an import above it."""
+        target = way.target
+        scopes = self.scopes[target.module]
+        owner = scopes.owner(name, scopes.by_node[target.function or target.module.tree])
+        if owner is None or owner.node not in (target.function, target.module.tree):
+            return False
+        bindings = reaching(name, owner, scopes)
+        imported = self._module_imported(binding, module)
+        if imported is None or len(bindings) != 1 or self._module_imported(bindings[0], target.module) != imported:
+            return False
+        in_function = target.function is not None and isinstance(owner.node, cst.Module)
+        return in_function or self._precedes(bindings[0], way.before, target.module)
+
+    def _module_imported(self, binding: Occurrence, module: Module) -> Module | str | None:
+        """The module that an import binds: one of the program, or another one by its name."""
+        for statement in imports_at(binding.unit):
+            for alias, _, full in imports_of(statement):
+                if alias is binding.node:
+                    level = len(full) - len(full.lstrip("."))
+                    found = self._program.imported(full.lstrip("."), level, module)
+                    return found or (full if isinstance(statement, cst.Import) else None)
+        return None
 
     @staticmethod
     def _comes_with_a_star(module: Module, way: _Way) -> bool:
@@ -199,7 +240,7 @@ class Carrier:
         otherwise = links[-1].orelse
         carried = through(otherwise.body if otherwise is not None else None)
         for link in reversed(links):
-            if not is_pure(link.test):
+            if not self._is_repeatable(link.test, Site(frame, choice), way):
                 raise _Unavailable
             test = self._meaning(link.test, Site(frame, choice), way)
             holds, taken = constant(test.tree), through(link.body)
@@ -216,13 +257,23 @@ class Carrier:
                 raise _Unavailable
             return Written.of(name)
         source = origin(binding, frame)
-        if source is None or not is_pure(source[1]):
+        if source is None or not self._is_repeatable(source[1], source[0], way):
             raise _Unavailable  # it is made once, there
         # What one caller passes is not known in a function beside it, which others may call.
         holder = holder_of(binding, frame)
         if is_parameter(binding) and holder is not None and way.target not in _callers(holder):
             raise _Unavailable
         return self._meaning(source[1], source[0], way)
+
+    def _is_repeatable(self, node: cst.CSTNode, source: Site, way: _Way) -> bool:
+        """Whether an expression means the same when it is evaluated again elsewhere: it is pure, or counts the GPUs."""
+        if is_pure(node):
+            return True
+        if not way.visible:
+            return False
+        if isinstance(node, cst.Call) and self.counts_gpus(node, source):
+            return True
+        return not is_impure(node) and all(self._is_repeatable(part, source, way) for part in children(node))
 
     def _is_parameter_still(self, name: str, parameter: Occurrence, way: _Way) -> bool:
         """Whether a name of the target is bound to nothing but what was passed for it, up to `before`."""

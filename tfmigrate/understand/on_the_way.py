@@ -23,7 +23,7 @@ from tfmigrate.understand.values import (
     Site,
     Value,
 )
-from tfmigrate.walk import children, walk
+from tfmigrate.walk import children, nodes_in, walk
 
 _CHANGING = frozenset(
     {"append", "extend", "insert", "pop", "popitem", "remove", "clear", "update", "setdefault", "add", "discard"}
@@ -106,16 +106,34 @@ def _parts_of(unit: cst.CSTNode) -> Iterator[cst.CSTNode]:
 def sets_attribute_of(run: FunctionRun, read: cst.Attribute, known: Facts) -> bool:
     """Whether a function that runs may set the attribute that is read."""
     function, facts, new = run
-    for part in walk(function.body):
-        if not isinstance(part, cst.AssignTarget | cst.AugAssign | cst.AnnAssign):
-            continue
-        for target in walk(part.target):
-            if not isinstance(target, cst.Attribute) or target.attr.value != read.attr.value:
-                continue
-            own = isinstance(target.value, cst.Name) and target.value.value == receiver_of(function)
-            if not (new and own) and _may_be_one(facts.options(target.value), known.options(read.value)):
-                return True
+    if any(_is_global_of(part, read, known, facts.module) for part in nodes_in(function.body, cst.Global)):
+        return True
+    for target in _attributes_set(walk(function.body), read.attr.value):
+        own = isinstance(target.value, cst.Name) and target.value.value == receiver_of(function)
+        if not (new and own) and _may_be_one(facts.options(target.value), known.options(read.value)):
+            return True
     return False
+
+
+def line_sets_attribute_of(line: cst.CSTNode, facts: Facts, read: cst.Attribute, known: Facts) -> bool:
+    """The same of a statement, without the blocks in it."""
+    return any(
+        _may_be_one(facts.options(target.value), known.options(read.value))
+        for target in _attributes_set(_parts_of(line), read.attr.value)
+    )
+
+
+def _attributes_set(parts: Iterable[cst.CSTNode], name: str) -> Iterator[cst.Attribute]:
+    """The attributes of that name that are assigned to."""
+    for part in parts:
+        if isinstance(part, cst.AssignTarget | cst.AugAssign | cst.AnnAssign):
+            yield from (target for target in nodes_in(part.target, cst.Attribute) if target.attr.value == name)
+
+
+def _is_global_of(statement: cst.Global, read: cst.Attribute, known: Facts, module: Module) -> bool:
+    """Whether a function of a module binds the global that is read as an attribute of the module."""
+    names = {item.name.value for item in statement.names}
+    return read.attr.value in names and ModuleValue(module) in known.options(read.value)
 
 
 def changed_on_the_way(

@@ -25,10 +25,13 @@ _PURE_METHODS = frozenset(
 
 def is_pure(node: cst.CSTNode) -> bool:
     """Whether evaluating an expression twice, or not at all, changes nothing."""
-    return not any(
-        isinstance(part, cst.NamedExpr | cst.Await | cst.Yield)
-        or (isinstance(part, cst.Call) and not is_pure_call(part))
-        for part in walk(node)
+    return not any(map(is_impure, walk(node)))
+
+
+def is_impure(node: cst.CSTNode) -> bool:
+    """The opposite for what a node does itself, whatever its parts do."""
+    return isinstance(node, cst.NamedExpr | cst.Await | cst.Yield) or (
+        isinstance(node, cst.Call) and not is_pure_call(node)
     )
 
 

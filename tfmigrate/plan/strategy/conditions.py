@@ -8,7 +8,7 @@ from itertools import product
 
 import libcst as cst
 
-from tfmigrate.plan.strategy.guards import negated
+from tfmigrate.plan.strategy.guards import bracketed, negated
 from tfmigrate.understand.program import dotted
 from tfmigrate.written import Written
 
@@ -29,11 +29,6 @@ def any_of(ways: Sequence[tuple[Written, ...]]) -> Written:
     firsts = [way[: len(way) - end] for way in ways]
     either = Written.joined((_all(way) if len(way) == 1 else bracketed(_all(way)) for way in firsts), " or ")
     return _all((either, *ways[0][len(ways[0]) - end :])) if end else either
-
-
-def bracketed(part: Written) -> Written:
-    """A condition in parentheses."""
-    return Written.of("(", part, ")")
 
 
 def _only_test(ways: Sequence[tuple[Written, ...]]) -> Written | None:

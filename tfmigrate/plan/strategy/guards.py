@@ -48,9 +48,20 @@ def negated(condition: Written) -> Written:
         if opposite is not None:
             left, right = condition.part("left"), condition.part("comparisons.0.comparator")
             left, right = left or Written.of(_code(test.left)), right or Written.of(_code(target.comparator))
-            return Written.of(left, f" {opposite} ", right)
+            return Written.of(operand(left), f" {opposite} ", operand(right))
     plain = isinstance(test, cst.Name | cst.Attribute | cst.Call)
     return Written.of("not ", condition) if plain else Written.of("not (", condition, ")")
+
+
+def operand(part: Written) -> Written:
+    """An expression beside a comparison, in brackets where that would tear it apart: `a if b else c`, `a or b`."""
+    weak = isinstance(part.tree, cst.IfExp | cst.Lambda | cst.BooleanOperation | cst.UnaryOperation | cst.Comparison)
+    return bracketed(part) if weak and not part.tree.lpar else part
+
+
+def bracketed(part: Written) -> Written:
+    """An expression in parentheses."""
+    return Written.of("(", part, ")")
 
 
 def _code(node: cst.BaseExpression) -> str:

@@ -10,9 +10,9 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.device_names import first_gpus, gpus_of
-from tfmigrate.plan.strategy.conditions import any_of, bracketed
+from tfmigrate.plan.strategy.conditions import any_of
 from tfmigrate.plan.strategy.gpus import Kind, Kinds, kinds_of_all
-from tfmigrate.plan.strategy.guards import negated
+from tfmigrate.plan.strategy.guards import negated, operand
 from tfmigrate.plan.strategy.model_group import Refusal, shares_object
 from tfmigrate.understand.carrier import Carrier, names_in
 from tfmigrate.understand.folding import constant
@@ -83,12 +83,6 @@ class Strategy:
         return Written.of(f"{name} = (\n{indent}", *choice, "\n)").code
 
 
-def _binds_weakly(part: Written) -> bool:
-    """Whether a comparison would tear an expression apart: `a if b else c`, `a or b`."""
-    weak = isinstance(part.tree, cst.IfExp | cst.BooleanOperation | cst.UnaryOperation | cst.Comparison)
-    return weak and not part.tree.lpar
-
-
 ALL_WORKERS = Strategy(Written.of(), ((),), "MultiWorkerMirroredStrategy")
 """Over several machines each worker brings the GPUs it sees, and one GPU a worker is worth a strategy too."""
 
@@ -110,7 +104,7 @@ def strategy_for(
     as MirroredStrategy() does. A guard that kept the model on one device becomes the default strategy.
     """
     gpu_kinds = kinds_of_all(alike, carrier.scopes)
-    devices = _devices(carrier, wrap, owner, before, quote, gpu_kinds)
+    devices = _devices(carrier, wrap, owner, before, tf, quote, gpu_kinds)
     if isinstance(devices, Refusal):
         return devices
     conditions = []
@@ -121,19 +115,21 @@ def strategy_for(
         if condition and condition not in conditions:
             conditions.append(condition)
     if wrap.several_only and wrap.gpus is not None and devices and (replicas(wrap) or 0) < 2:
-        count = _count(carrier, wrap, owner, before)
+        count = _count(carrier, wrap, owner, before, tf, quote)
         if isinstance(count, Refusal):
             return count
-        several = Written.of(bracketed(count) if _binds_weakly(count) else count, " > 1")
+        several = Written.of(operand(count), " > 1")
         if several not in conditions and constant(several.tree) is None:
             conditions.append(several)
     return Strategy(devices, (tuple(conditions),))
 
 
-def _count(carrier: Carrier, wrap: Wrap, owner: Frame, before: Unit) -> Written | Refusal:
+def _count(carrier: Carrier, wrap: Wrap, owner: Frame, before: Unit, tf: str, quote: str) -> Written | Refusal:
     assert wrap.gpus is not None
-    count = carrier.at(wrap.gpus, wrap.site, owner, before)
-    return count_too_late(wrap, owner, before) if count is None else count
+    count = carrier.at(wrap.gpus, wrap.site, owner, before, _visible_gpus(tf, quote))
+    if count is None or (isinstance(count.tree, cst.Name) and count.tree.value == "None"):
+        return count_too_late(wrap, owner, before)
+    return count
 
 
 def count_too_late(wrap: Wrap, owner: Frame, before: Unit) -> Refusal:
@@ -161,12 +157,12 @@ def _too_late(what: str, needed: str, wrap: Wrap, owner: Frame, before: Unit) ->
 
 
 def _devices(
-    carrier: Carrier, wrap: Wrap, owner: Frame, before: Unit, quote: str, gpu_kinds: Kinds
+    carrier: Carrier, wrap: Wrap, owner: Frame, before: Unit, tf: str, quote: str, gpu_kinds: Kinds
 ) -> Written | Refusal:
     """The devices argument; nothing for all visible devices."""
     if wrap.gpus is None or wrap.gpus_value == Visible("count"):
         return Written.of()
-    count = _count(carrier, wrap, owner, before)
+    count = _count(carrier, wrap, owner, before, tf, quote)
     if isinstance(count, Refusal):
         return count
     if isinstance(count.tree, cst.Integer):
@@ -293,10 +289,10 @@ def _enough_devices(
         )
     if wrap.gpus is None or wrap.gpus_value == Visible("count"):
         return None  # MirroredStrategy() takes as many as there are.
-    count = _count(carrier, wrap, owner, before)
+    count = _count(carrier, wrap, owner, before, tf, quote)
     if isinstance(count, Refusal):
         return count
-    number = bracketed(count) if _binds_weakly(count) else count
+    number = operand(count)
     wanted = _either(gpu_kinds, count, Written.of("len(", count, ")"), number)
     return Written.of(f"{_visible_gpus(tf, quote)} >= ", wanted)
 
