@@ -12,7 +12,9 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, is_false, keywords
 from tfmigrate.plan.edits import Arguments
 from tfmigrate.plan.names.context import Context
+from tfmigrate.plan.names.parents import initialised
 from tfmigrate.plan.names.public_names import Entry, public_names
+from tfmigrate.understand.values import Literal
 
 _CHECKPOINT = "keras.callbacks.ModelCheckpoint"
 """Of the callbacks whose `**kwargs` took any keyword in silence the one that does so no longer: ReduceLROnPlateau and
@@ -24,12 +26,12 @@ _PROGRESS = "keras.callbacks.ProgbarLogger"
 def check(context: Context) -> Iterator[CallChange]:
     """What the rows of the page, which name an argument, cannot say."""
     facts = context.facts
-    for call in facts.module.calls:
-        known = facts.canonical(call.func)
+    for call, function in (*((call, call.func) for call in facts.module.calls), *initialised(facts)):
+        known = facts.canonical(function)
         if known == _CHECKPOINT:
-            yield from _ignored(call, facts.symbols.get(call.func, ""))
+            yield from _ignored(call, facts.symbols.get(function, ""))
             restart = keywords(call).get(_ON_RESTART)
-            if restart is not None and is_false(restart.value):
+            if restart is not None and (is_false(restart.value) or facts.values.get(restart.value) == Literal(False)):
                 message = f"the argument `{_ON_RESTART}` no longer exists; False is what Keras 3 does"
                 yield CallChange(codes.CALLBACK_ARGUMENTS, restart, message, Revision(call, dropped=(_ON_RESTART,)))
         elif known == _PROGRESS and any(arg.keyword is None and not arg.star for arg in call.args):

@@ -12,6 +12,7 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import FIT_GENERATOR, Revision, given_arguments, keywords, unchanged
 from tfmigrate.plan.edits import Argument, Arguments, Replace
 from tfmigrate.plan.names.context import Context
+from tfmigrate.plan.names.parents import initialised
 from tfmigrate.plan.names.readiness import taken_out
 from tfmigrate.plan.names.tables import Tables
 from tfmigrate.rules import Rename
@@ -158,11 +159,14 @@ def renamed_arguments(facts: Facts, tables: Tables) -> Iterator[CallChange]:
 
 
 def _known_calls(facts: Facts) -> Iterator[tuple[cst.Call, str]]:
-    """Each call of a name that a module brings, and of a method on a model of Keras, with one name for it."""
+    """Each call of a name that a module brings, of the `__init__` that a class has from there, and of a method on a
+    model of Keras, with one name for it."""
     for call in facts.module.calls:
         known = facts.canonical(call.func)
         if known:
             yield call, known
+    for call, base in initialised(facts):
+        yield call, facts.canonical(base)
     seen: set[cst.Call] = set()
     for use in facts.uses:
         if use.call not in seen and (use.is_of_model or use.method in GENERATOR_METHODS):

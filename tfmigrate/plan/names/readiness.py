@@ -14,6 +14,7 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, keywords
 from tfmigrate.plan.edits import Arguments, Remove, Replace, Unwrap
 from tfmigrate.plan.names.context import Context
+from tfmigrate.plan.names.parents import initialised
 from tfmigrate.plan.names.public_names import public_names
 from tfmigrate.plan.names.tables import Tables
 from tfmigrate.plan.names.target import LEGACY_KERAS, Target
@@ -144,6 +145,10 @@ class _Reader:
                 called = tuple(sorted(symbol.name for symbol in self._symbols(call.func)))
                 if all(name.split(".", 1)[0] in LIBRARIES and name.startswith(self._within) for name in called):
                     calls[call] = called
+        for call, base in initialised(self._facts):
+            name = self._facts.symbols[base]
+            if name.split(".", 1)[0] in LIBRARIES and name.startswith(self._within) and self._means_a_library(base):
+                calls[call] = (name,)
         for use, methods in self._model_calls():
             if methods[0].startswith(self._within):
                 calls.setdefault(use.call, methods)
