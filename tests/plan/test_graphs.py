@@ -44,6 +44,7 @@ def test_the_block_is_in_no_graph(before: str, after: str) -> None:
         "graph = tf.compat.v1.get_default_graph()",
         "with tf.Graph().as_default():\n    tf.import_graph_def(frozen, name='')",
         "with tf.Graph().as_default():\n    saver = tf.compat.v1.train.Saver()",
+        "with tf.Graph().as_default():\n    tf.saved_model.loader.load(opened(), ['serve'], 'folder')",
         "graph = tf.Graph()\nwith graph.as_default():\n    if a:\n        x = tf.layers.dense(tf.placeholder(1), 2)",
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tfmigrate.understand.contents import models_of, sites_of
 from tfmigrate.understand.functions import call_function, has_decorator
+from tfmigrate.understand.imports import member_through_star
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.state import Walker
 from tfmigrate.understand.values import (
@@ -79,7 +80,7 @@ def _member(walker: Walker, module: Module, name: str) -> Value:
         if inner is not None:
             walker.load(inner)
             return ModuleValue(inner)
-    return Opaque(f"the name {name} of another module")
+    return member_through_star(state, module, name) or Opaque(f"the name {name} of another module")
 
 
 def _of_instance(walker: Walker, owner: Instance | ModelObject, cls: ClassValue, name: str) -> Value:

@@ -83,6 +83,21 @@ def _import_star(state: State, source: str, level: int, module: Module | None) -
         state.bind("multi_gpu_model", Symbol(f"{source}.multi_gpu_model"))
 
 
+def member_through_star(state: State, module: Module, name: str) -> Symbol | None:
+    """What an attribute of a module is that nothing in it binds: one of the library that it star-imports.
+
+    `from tensorflow.compat.v1 import *` brings all names of TensorFlow, whatever they are.
+    """
+    stars = state.stars.get(module, [])
+    for source in reversed(stars):
+        known = brought(source, name)
+        if known is not None:
+            return Symbol(known)
+    if name.startswith("_") or len(set(stars)) != 1 or names.plain(f"{stars[0]}.{name}") != f"tensorflow.{name}":
+        return None
+    return Symbol(f"{stars[0]}.{name}")
+
+
 def through_star(state: State, name: str) -> Symbol | None:
     """What a name is that nothing in its module binds, where a star import brings it, or where it says so itself."""
     stars = state.stars.get(state.frame.module, ())

@@ -23,7 +23,7 @@ _DEFAULT = "tensorflow.get_default_graph"
 _GRAPHS = (_DEFAULT, "tensorflow.Graph")
 _BUILDING = re.compile(
     r"tensorflow\.(placeholder|get_variable|variable_scope|(graph_util\.)?import_graph_def|GraphDef|layers\..*|contrib\..*"
-    r"|train\.(Saver|import_meta_graph))"
+    r"|train\.(Saver|import_meta_graph)|saved_model\.loader\.load)"
 ).fullmatch
 """What needs a graph of TensorFlow 1 to work in."""
 
