@@ -25,6 +25,7 @@ from tfmigrate.understand.program import (
     imports_of,
     only_statement,
     root_name,
+    suites_of,
     units_of,
 )
 from tfmigrate.understand.purity import is_pure
@@ -205,6 +206,7 @@ def _remains(
         replaced = superseded(draft.facts, draft.scopes, own, facts)
         again: frozenset[cst.BaseSmallStatement] = frozenset(small for where, small in repeated if where is module)
         again |= {small for small in map(_said_already, own) if small is not None}
+        again |= {small for wrap in own for small in _to_itself(wrap)}
         gone = frozenset((*merged.removed, *replaced.assignments, *again, *_imports_of_the_name(draft, refused)))
         strategies = dict(_deciding_strategies(module, placed, merged))
         blocks = Blocks(draft.facts, own, gone, merged, strategies, replaced.blocks)
@@ -230,6 +232,18 @@ def _said_already(wrap: Wrap) -> cst.BaseSmallStatement | None:
         return None
     plain = statement.with_changes(value=wrap.template_node)
     return statement if neighbour is not None and plain.deep_equals(neighbour) else None
+
+
+def _to_itself(wrap: Wrap) -> Iterator[cst.Assign]:
+    """`model = model` in an arm of a guard, which says nothing once no arm wraps."""
+    for guard in wrap.guards:
+        if guard.frame is not wrap.site.frame or isinstance(getattr(guard.node, "orelse", None), cst.If):
+            continue
+        for unit in (unit for suite in suites_of(guard.node) for unit in units_of(suite)):
+            small = only_statement(unit)
+            targets = [dotted(target.target) for target in small.targets] if isinstance(small, cst.Assign) else []
+            if isinstance(small, cst.Assign) and targets == [dotted(small.value) or None]:
+                yield small
 
 
 def _deciding_strategies(
