@@ -258,3 +258,37 @@ def test_models_that_are_trained_in_turns_are_the_matter_of_another_rule() -> No
 def test_a_program_that_is_migrated_already_is_not_reported() -> None:
     after = check_migrated(HEAD + lines(COMPILE, SET, FIT)).after
     assert actions(migrate(after), "TFM293") == []
+
+
+COMPILED_AFTER = """
+def thaw(model, part):
+    for layer in part.layers:
+        layer.trainable = True
+    model.compile("sgd", "mse")
+    return model, part
+
+
+m.compile("sgd", "mse")
+m, base = thaw(m, base)
+m.fit(x, y)
+"""
+
+
+def test_a_function_that_compiles_after_the_change_is_not_reported() -> None:
+    assert told(COMPILED_AFTER) == []
+    trained = COMPILED_AFTER.replace("m, base = thaw", "m.fit(x, y)\nm, base = thaw")
+    assert told(trained) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('    model.compile("sgd", "mse")\n', '    if unknown:\n        model.compile("sgd", "mse")\n'),
+        ("def thaw(model, part):\n", 'def thaw(model, part):\n    model.compile("sgd", "mse")\n'),
+    ],
+)
+def test_one_that_may_not_is(old: str, new: str) -> None:
+    code = COMPILED_AFTER.replace(old, new, 1)
+    if "unknown" not in code:
+        code = code.replace('True\n    model.compile("sgd", "mse")\n', "True\n", 1)
+    assert told(code) == ["warn"]

@@ -69,7 +69,7 @@ class _Reader:
             return None
         node: cst.BaseExpression | None = toggle.node
         for set_ in toggle.site.chain():
-            trained = self._trained_after(set_, compiles)
+            trained = self._trained_after(set_, toggle.site, compiles)
             if trained is not None and node is not None:
                 return _Change(toggle, set_.frame.module, node, trained)
             node = set_.frame.call_node
@@ -88,12 +88,12 @@ class _Reader:
         same = bool(compiled) and all(known == assigned for known in compiled)
         return assigned == Literal(True) or (assigned == Literal(False) and same)
 
-    def _trained_after(self, set_: Site, compiles: Collection[Use]) -> Site | None:
-        """The training that begins with what is changed under this statement."""
+    def _trained_after(self, set_: Site, changed: Site, compiles: Collection[Use]) -> Site | None:
+        """The training that begins with what is changed, at `changed`, under this statement."""
         for number, use in enumerate(self._uses):
             if use.method in TRAINING and any(_is_same(use, compiled) for compiled in compiles):
                 here = use.site.lifted(set_.frame)
-                if here is not None and self._is_between(set_, here, self._before(number), compiles):
+                if here is not None and self._is_between(set_, changed, here, self._before(number), compiles):
                     return here
         return None
 
@@ -103,7 +103,9 @@ class _Reader:
         return [use for use in self._uses[:number] if use.method in noted and _is_same(use, self._uses[number])]
 
     @staticmethod
-    def _is_between(set_: Site, trained: Site, before: Iterable[Use], compiles: Collection[Use]) -> bool:
+    def _is_between(
+        set_: Site, changed: Site, trained: Site, before: Iterable[Use], compiles: Collection[Use]
+    ) -> bool:
         """Whether a statement stands between the compile() for a training and the first one after that compile()."""
         unit, module = set_.unit, set_.frame.module
         order = module.order
@@ -112,6 +114,8 @@ class _Reader:
         is_compiled = False
         for use in before:
             site = use.site.lifted(trained.frame)
+            if site is not None and site.unit is unit and use.method == "compile" and _compiles_after(use, changed):
+                return False
             if site is None or order.get(site.unit, -1) < order[unit]:
                 if site is not None and module.exclusive(site.unit, unit):
                     continue
@@ -132,6 +136,16 @@ class _Reader:
         own = _sites(compiled.receiver)
         trained = (_sites(use.receiver) for use in self._uses if use.method in TRAINING)
         return any(other and (other < own or own < other) for other in trained)
+
+
+def _compiles_after(use: Use, changed: Site) -> bool:
+    """Whether one call of a function changes a model and compiles it then."""
+    for here in changed.chain():
+        there = use.site.lifted(here.frame)
+        if there is not None:
+            module = here.frame.module
+            return module.order[here.unit] < module.order[there.unit] and _surely(module, there.unit, here.unit)
+    return False
 
 
 def _surely(module: Module, unit: Unit, *given: Unit) -> bool:
