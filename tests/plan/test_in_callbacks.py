@@ -214,3 +214,46 @@ parallel_model.fit(x, y, batch_size=16, callbacks=callbacks)
     file = check_migrated(program)
     assert actions(file, "TFM429") == []
     assert file.after.count(ONE_STRATEGY) == 1
+
+
+SAVER = """
+from keras.callbacks import Callback
+
+
+class Saver(Callback):
+    def __init__(self, kept):
+        self.kept = kept
+
+    def on_epoch_end(self, epoch, logs=None):
+        print(self.kept.predict(x))
+"""
+SCRIPT = """
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+from saver import Saver
+
+
+def train(width):
+    model = Sequential([Dense(width, input_shape=(4,)), Dense(1)])
+    parallel_model = multi_gpu_model(model, gpus=2)
+    parallel_model.compile("sgd", "mse")
+    parallel_model.fit(x, y, callbacks=[Saver(model)])
+
+
+{run}
+"""
+
+
+def test_scripts_of_their_own_may_share_a_callback() -> None:
+    run = "if __name__ == '__main__':\n    train({})"
+    second = SCRIPT.format(run=run.format(8))
+    file = check_migrated(SCRIPT.format(run=run.format(4)), saver=SAVER, other=second)
+    assert actions(file, "TFM414") == []
+
+
+def test_those_of_one_run_may_not() -> None:
+    second = f"import train\n{SCRIPT.format(run='train(8)')}"
+    file = check_migrated(SCRIPT.format(run="train(4)"), saver=SAVER, other=second)
+    assert actions(file, "TFM414") == ["warn"]

@@ -13,6 +13,8 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.names.context import Migration
+from tfmigrate.plan.names.runs import loaded_with
 from tfmigrate.plan.strategy.model_group import Group, Refusal, concerns
 from tfmigrate.plan.strategy.placement import Placement
 from tfmigrate.plan.strategy.strategy import replicas
@@ -40,10 +42,22 @@ def during_trainings(placements: Collection[Placement], facts: ProgramFacts) -> 
             for use in group.trainings
             if not classes.isdisjoint(_given_callbacks(use))
         )
-        training = next(trainings, None)
+        training = next((pair for pair in trainings if _in_one_run(placement, pair[1], facts)), None)
         if training is not None and not placement.over_workers:
             found[placement] = training
     return found
+
+
+def _in_one_run(placement: Placement, use: Use, facts: ProgramFacts) -> bool:
+    """Whether the script that begins with a call may also be the one that makes a strategy."""
+    together = loaded_with(Migration(facts, {}))[_beginning(use.site.frame)]
+    return any(_beginning(group.owner) in together for group in placement.owner.groups)
+
+
+def _beginning(frame: Frame) -> Module:
+    """The module in which the first of the calls stands that lead to an activation."""
+    *_, outermost = frame.chain()
+    return outermost.module
 
 
 def left_to_callers(during: During) -> Iterator[cst.CSTNode]:
