@@ -68,3 +68,23 @@ def test_any_other_stays(keras: str, made: str, code: str | None) -> None:
     assert f"callbacks=[{made}]" in file.after
     assert not actions(file, "TFM208")
     assert [f.code for f in file.findings if f.code.startswith("TFM5")] == [code] * (code is not None)
+
+
+PRIVATE = PROGRAM.replace("{keras}.callbacks", "{home}", 1)
+
+
+@pytest.mark.parametrize(
+    "home", ["tensorflow.python.keras.callbacks", "tensorflow.compat.v1.keras.callbacks", "keras.callbacks"]
+)
+def test_what_a_version_knows_stays_whatever_place_the_class_comes_from(home: str) -> None:
+    made = "ModelCheckpoint(filepath='a.keras', monitor='loss', save_best_only=True, mode='min')"
+    file = check_migrated(PRIVATE.format(home=home, keras="tensorflow.keras", made=made))
+    assert f"callbacks=[{made}]" in file.after
+    assert not actions(file, "TFM208")
+
+
+def test_what_no_version_knows_goes_from_a_class_of_a_private_place() -> None:
+    made = "ModelCheckpoint('a', metrics=['accuracy'])"
+    home = "tensorflow.python.keras.callbacks"
+    file = check_migrated(PRIVATE.format(home=home, keras="tensorflow.keras", made=made))
+    assert "callbacks=[ModelCheckpoint('a')]" in file.after

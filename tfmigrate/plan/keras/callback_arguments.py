@@ -14,6 +14,7 @@ from tfmigrate.plan.edits import Arguments
 from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.names.parents import initialised
 from tfmigrate.plan.names.public_names import Entry, public_names
+from tfmigrate.understand import names
 from tfmigrate.understand.values import Literal
 
 _CHECKPOINT = "keras.callbacks.ModelCheckpoint"
@@ -29,7 +30,8 @@ def check(context: Context) -> Iterator[CallChange]:
     for call, function in (*((call, call.func) for call in facts.module.calls), *initialised(facts)):
         known = facts.canonical(function)
         if known == _CHECKPOINT:
-            yield from _ignored(call, facts.symbols.get(function, ""))
+            standalone = names.flavour(facts.symbols.get(function, "")) == "keras"
+            yield from _ignored(call, known if standalone else f"tensorflow.{known}")
             restart = keywords(call).get(_ON_RESTART)
             if restart is not None and (is_false(restart.value) or facts.values.get(restart.value) == Literal(False)):
                 message = f"the argument `{_ON_RESTART}` no longer exists; False is what Keras 3 does"
@@ -40,7 +42,10 @@ def check(context: Context) -> Iterator[CallChange]:
 
 
 def _ignored(call: cst.Call, name: str) -> Iterator[CallChange]:
-    """Keywords that no version of a class knows, where those it was called in took any."""
+    """Keywords that no version of a class knows, where those it was called in took any.
+
+    `name`: the public one, for of private places only the names are known, and not the arguments.
+    """
     versions = _versions(name)
     if not versions or not all(entry.takes_any for version, entry in versions.items() if _is_old(name, version)):
         return
