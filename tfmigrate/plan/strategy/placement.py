@@ -31,6 +31,7 @@ from tfmigrate.plan.strategy.strategy import (
     is_never_reached,
     strategy_for,
 )
+from tfmigrate.plan.strategy.superseded import in_a_scope_that_stays
 from tfmigrate.understand.carrier import Carrier
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
 from tfmigrate.understand.objects import receiver_of
@@ -106,6 +107,7 @@ def placements_of(
     cluster: Module | None = None
     """The module that makes the strategy of several machines, which a program has one of."""
     going = frozenset(unit for left in remains.values() for unit in left.blocks.transparent)
+    emptied = frozenset(unit for left in remains.values() for unit in left.blocks.gone)
     for owner in owners:
         if owner.kept:
             placed = _in_methods(owner, remains, drafts, sessions, facts)
@@ -117,6 +119,7 @@ def placements_of(
         near, far = _covered(owner)
         runs = _runs(owner, near, remains.get(owner.module))
         problem = compiled_apart(owner.groups, drafts) or trained_by_hand(owner, drafts)
+        problem = problem or in_a_scope_that_stays(owner.groups, facts, {*going, *emptied})
         if problem is None and not runs:
             problem = Refusal(codes.MADE_ELSEWHERE, "no statement was found that builds the model")
         if problem is None:
@@ -178,7 +181,10 @@ def _in_methods(
     facts: ProgramFacts,
 ) -> Placement | Refusal:
     """Of a strategy that an object keeps: made in its `__init__`, the owner, for all methods."""
+    going = frozenset(unit for left in remains.values() for unit in left.blocks.transparent)
+    emptied = frozenset(unit for left in remains.values() for unit in left.blocks.gone)
     problem = compiled_apart(owner.groups, drafts) or trained_by_hand(owner, drafts)
+    problem = problem or in_a_scope_that_stays(owner.groups, facts, {*going, *emptied})
     methods: dict[Method, frozenset[Unit]] = {}
     far: dict[Site, cst.BaseExpression] = {}
     for group in owner.groups:
@@ -201,7 +207,6 @@ def _in_methods(
             own = runs
         else:
             others.append((f"{receiver_of(function)}.{owner.name.partition('.')[2]}", runs))
-    going = frozenset(unit for left in remains.values() for unit in left.blocks.transparent)
     before, strategy = place_in_init(owner.groups, lambda unit: _strategy(owner, unit, drafts, going))
     if isinstance(strategy, Refusal):
         return known_too_late(owner.groups, strategy)

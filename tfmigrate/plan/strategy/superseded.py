@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
 import libcst as cst
 
+from tfmigrate.plan import codes
+from tfmigrate.plan.strategy.model_group import Group, Refusal, sites_to_cover
 from tfmigrate.understand.lifecycle import Facts, ProgramFacts, Wrap
 from tfmigrate.understand.scopes import LexicalScope, Scopes
-from tfmigrate.understand.values import Entered
+from tfmigrate.understand.values import Entered, Site
 from tfmigrate.walk import walk
 
 
@@ -44,6 +46,37 @@ def superseded(facts: Facts, scopes: Scopes, wraps: Iterable[Wrap], program: Pro
                 assignments.add(statement)
                 blocks.add(block.block)
     return Superseded(frozenset(assignments), frozenset(blocks))
+
+
+def in_a_scope_that_stays(
+    groups: Iterable[Group], facts: ProgramFacts, going: Container[cst.CSTNode]
+) -> Refusal | None:
+    """A strategy of the program's own in whose scope a model is built, wrapped, compiled or trained.
+
+    To enter the scope of one strategy inside that of another is a RuntimeError. `going`: the blocks that do not stay.
+    """
+    for group in groups:
+        sites = {*sites_to_cover(group), *(wrap.site for wrap in group.wraps), *(use.site for use in group.trainings)}
+        beside = [site for site in sites if not all(_never_both(site, wrap.site) for wrap in group.wraps)]
+        entered = {entry for site in beside for entry in facts.entered.get(site, ()) if entry.strategies}
+        staying = [(entry.frame.module, entry.block) for entry in entered if entry.block not in going]
+        if staying:
+            module, block = min(staying, key=lambda place: (place[0].path, place[0].order[place[1]]))
+            place = module.place(block, group.wraps[0].site.frame.module)
+            message = (
+                f"the model is in the scope of a strategy of the program's own ({place}), inside which no other can be "
+                "entered: take out that strategy, or multi_gpu_model"
+            )
+            return Refusal(codes.TWO_STRATEGIES, message)
+    return None
+
+
+def _never_both(first: Site, other: Site) -> bool:
+    """Whether two places stand in different arms of one `if`, in the function that both are called from."""
+    return any(
+        (there := other.lifted(site.frame)) is not None and site.frame.module.exclusive(site.unit, there.unit)
+        for site in first.chain()
+    )
 
 
 def _scope_of(facts: Facts, scopes: Scopes, entered: Entered) -> LexicalScope:
