@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import Revision, is_false, keywords, named_arguments, text_of
+from tfmigrate.plan.change.calls import Revision, combined, is_false, keywords, named_arguments, text_of
 from tfmigrate.plan.data.streams import python_generators
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Insert, Replace
@@ -51,14 +52,18 @@ def plan_misuses(
     compiles, trainings = reader.compiles(), reader.trainings()
     cautions.say_trainable_toggles(compiles, trainings, drafts, set_at_each_step(compiles, trainings, drafts))
     cautions.say_shared_optimizers(compiles, drafts)
+    revisions: dict[Module, list[Revision]] = defaultdict(list)
     for module, change in reader.changes():
         draft = drafts[module]
         if change.action == "warn":
             draft.say(change.code, change.node, change.message, "warn")
-        else:
-            edits = (edit for edit in change.edits if not isinstance(edit, Revision))
-            draft.change(change.code, change.node, change.message, *edits)
-    for draft in drafts.values():
+            continue
+        # A function that several changes bring along is written once.
+        edits = [edit for edit in change.edits if not isinstance(edit, Revision) and edit not in draft.edits]
+        if draft.change(change.code, change.node, change.message, *edits):
+            revisions[module].extend(edit for edit in change.edits if isinstance(edit, Revision))
+    for module, draft in drafts.items():
+        draft.edits[:] = combined(draft.edits, revisions[module])
         if any(isinstance(edit, Insert) for edit in draft.edits):
             import_tensorflow(draft)
 
