@@ -110,10 +110,33 @@ def test_no_private_name_is_suggested_for_a_public_one() -> None:
         "keras.models.load_model('of_a_class_of_ours').nearest(1)\n",
         "from .tensorflow import anything\n",
         "with suppress(AttributeError):\n    tf.anything()\n",
+        "if K.backend() == 'theano':\n    K.convert(1)\n",
+        "if not K.backend() == 'tensorflow':\n    K.convert(1)\n",
+        "if K.backend() == 'theano' and old:\n    K.convert(1)\n",
+        "if K.backend() == 'tensorflow' and hasattr(tf, 'Session'):\n    tf.Session()\n",
+        "if K.backend() != 'tensorflow':\n    K.convert(1)\nelif tf.__version__ < '2':\n    tf.Session()\n",
+        "x = 1 if K.backend() == 'tensorflow' else K.convert(1)\n",
+        "def f():\n    if K.backend() == 'tensorflow':\n        return 1\n    return K.convert(1)\n",
     ],
 )
 def test_code_that_asks_first_or_means_something_else_is_left_alone(code: str) -> None:
     assert said(code) == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "if K.backend() != 'tensorflow':\n    raise RuntimeError\ntf.Session()\n",
+        "if K.backend() == 'tensorflow':\n    tf.Session()\n",
+        "if K.backend() == 'theano':\n    K.convert(1)\nelse:\n    tf.Session()\n",
+        "if K.backend() == 'tensorflow' and deep:\n    tf.Session()\n",
+        "x = tf.Session() if K.backend() == 'tensorflow' else None\n",
+        "assert K.backend() == 'tensorflow'\ntf.Session()\n",
+        "def f():\n    if K.backend() == 'theano':\n        return 1\n    return tf.Session()\n",
+    ],
+)
+def test_a_test_of_the_backend_guards_nothing_on_tensorflow(code: str) -> None:
+    assert codes(code) == ["TFM501"]
 
 
 def test_a_fallback_that_exists_nowhere_is_none() -> None:

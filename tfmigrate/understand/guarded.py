@@ -14,6 +14,7 @@ _ASKS = re.compile(
     r"|\bis_\w*available|(tf|keras|tensorflow)_?[123]\b|_v[12]\b",
     re.IGNORECASE,
 )
+_OF_BACKEND = re.compile(r"""\w*\bbackend\(\)\s*[!=]=\s*["']\w+["']""")
 _SKIPS = re.compile(r"skip|version|requires|hasattr|eager|_only|only_|_v[12]\b", re.IGNORECASE)
 """What a decorator is called that keeps a function from some versions; Keras 2 has others called `legacy_...`."""
 _EXPECTS = re.compile(r"ImportError|ModuleNotFoundError|AttributeError|TypeError|NameError|\bException|BaseException")
@@ -28,7 +29,10 @@ _STOPS = (cst.Return, cst.Raise, cst.Continue, cst.Break)
 
 
 def guarded(module: Module) -> frozenset[cst.CSTNode]:
-    """Every node of a module that runs only where such a test allows it, or whose failure is caught."""
+    """Every node of a module that runs only where such a test allows it, or whose failure is caught.
+
+    A test of Keras's backend allows what is for TensorFlow, and keeps out what is for another backend.
+    """
     guards: set[cst.CSTNode] = set()
     _read(module.tree, module, guards)
     return frozenset(guards)
@@ -38,30 +42,66 @@ def _read(node: cst.CSTNode, module: Module, guards: set[cst.CSTNode]) -> None:
     if type(node) in _KINDS and _is_guard(node, module):
         guards.update(walk(node))
         return
+    elsewhere = _for_another_backend(node)
+    if elsewhere is not None:
+        guards.update(walk(elsewhere))
     parts = children(node)
     in_block = type(node) in (cst.Module, cst.IndentedBlock)
     for position, part in enumerate(parts):
-        _read(part, module, guards)
-        if in_block and type(part) is cst.If and part in guards and _stops(part):
+        if part is not elsewhere:
+            _read(part, module, guards)
+        if in_block and type(part) is cst.If and _stops(part) and (part in guards or _is_for_tensorflow(part.test)):
             for rest in parts[position + 1 :]:
                 guards.update(walk(rest))
             return
 
 
+def _for_another_backend(node: cst.CSTNode) -> cst.CSTNode | None:
+    """The arm of `if K.backend() == "tensorflow":` that never runs on TensorFlow."""
+    if not isinstance(node, cst.If | cst.IfExp):
+        return None
+    on_tensorflow = _is_for_tensorflow(node.test)
+    if on_tensorflow is None:
+        return None
+    return node.orelse if on_tensorflow else node.body
+
+
+def _is_for_tensorflow(test: cst.BaseExpression) -> bool | None:
+    """What a test such as `K.backend() == "tensorflow"` gives on TensorFlow; None where that is not known."""
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        denied = _is_for_tensorflow(test.expression)
+        return None if denied is None else not denied
+    if isinstance(test, cst.BooleanOperation):
+        decides = isinstance(test.operator, cst.Or)
+        sides = {_is_for_tensorflow(side) for side in (test.left, test.right)}
+        return decides if decides in sides else None if None in sides else not decides
+    if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
+        return None
+    called, (compared,) = test.left, test.comparisons
+    other = compared.comparator
+    if not isinstance(called, cst.Call) or called.args or dotted(called.func).rpartition(".")[2] != "backend":
+        return None
+    if not isinstance(other, cst.SimpleString) or not isinstance(compared.operator, cst.Equal | cst.NotEqual):
+        return None
+    return (other.evaluated_value == "tensorflow") == isinstance(compared.operator, cst.Equal)
+
+
 def _is_guard(node: cst.CSTNode, module: Module) -> bool:
     if isinstance(node, cst.Try | cst.TryStar):
         return any(handler.type is None or _EXPECTS.search(module.code(handler.type)) for handler in node.handlers)
-    if isinstance(node, cst.If | cst.IfExp):
-        return _ASKS.search(module.code(node.test)) is not None
+    if isinstance(node, cst.If | cst.IfExp | cst.Assert):
+        return _asks(node.test, module)
     if isinstance(node, cst.BooleanOperation):
-        return _ASKS.search(module.code(node.left)) is not None
-    if isinstance(node, cst.Assert):
-        return _ASKS.search(module.code(node.test)) is not None
+        return _asks(node.left, module)
     if isinstance(node, cst.With):
         return any(_EXPECTS.search(module.code(item.item)) is not None for item in node.items)
     if isinstance(node, cst.FunctionDef | cst.ClassDef):
         return any(_SKIPS.search(module.code(decorator.decorator)) for decorator in node.decorators)
     return False
+
+
+def _asks(test: cst.BaseExpression, module: Module) -> bool:
+    return _ASKS.search(_OF_BACKEND.sub("", module.code(test))) is not None
 
 
 def _stops(node: cst.If) -> bool:
