@@ -40,6 +40,7 @@ from tfmigrate.plan.strategy.in_callbacks import (
     shared,
 )
 from tfmigrate.plan.strategy.model_group import Refusal, related_models
+from tfmigrate.plan.strategy.one_for_all import made_once
 from tfmigrate.plan.strategy.other_uses import say_other_uses
 from tfmigrate.plan.strategy.own_copies import drop_own_copies, say_unused
 from tfmigrate.plan.strategy.owner import Owner, owners_of
@@ -156,7 +157,7 @@ def _settled(
         nested = {*called_in_scopes(placements), *left_to_callers(during)} - inside
         inside |= nested
         if not ownerless and not unplaced and not nested and not clashes:
-            return shared(placements, during), remains
+            return made_once(shared(placements, during), facts, drafts), remains
 
 
 def _kept_by_their_class(facts: ProgramFacts, refused: Mapping[cst.Call, Refusal]) -> dict[cst.Call, Refusal]:

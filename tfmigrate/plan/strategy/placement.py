@@ -68,6 +68,8 @@ class Placement:
     """Of the lines that say how many GPUs there are, to above the strategy."""
     methods: tuple[tuple[str, tuple[Run, ...]], ...] = ()
     """What stands in its scope in other methods of the object that keeps it, each with its name there."""
+    for_all: bool = False
+    """Whether it is made at the top of the module, for other functions too."""
 
     @property
     def covered(self) -> frozenset[Unit]:
@@ -430,7 +432,8 @@ def make_strategy(placement: Placement, left: Remains | None, draft: Draft) -> N
         insertion = min((Insert(placement.before, code), *others), key=lambda edit: owner.module.order[edit.before])
     else:
         insertion = Insert(placement.before, code, _moved_comments(owner, left))
-    draft.edits.append(insertion)
+    if not placement.for_all or not any(_inserts_same(edit, insertion) for edit in draft.edits):
+        draft.edits.append(insertion)
     if placement.counted is not None:
         draft.edits.append(placement.counted)
     if placement.move is not None:
@@ -439,6 +442,10 @@ def make_strategy(placement: Placement, left: Remains | None, draft: Draft) -> N
         message = f"the model is built below {last} now, where it is known how many GPUs there are"
         draft.say(codes.GPUS_TOO_LATE, placement.move.move.units[0], message, "rewrite")
     draft.edits.extend(Scope(run.units, f"{owner.name}.scope()") for run in placement.runs)
+
+
+def _inserts_same(edit: object, insertion: Insert) -> bool:
+    return isinstance(edit, Insert) and edit.before is insertion.before and edit.text == insertion.text
 
 
 def scope_methods(placements: Iterable[Placement], drafts: Mapping[Module, Draft]) -> None:

@@ -11,7 +11,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.strategy.placement import Placement
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.program import Module, Unit
 from tfmigrate.understand.values import Site
 
 SECOND = (
@@ -51,27 +51,39 @@ def second_strategies(trainings: Iterable[tuple[Use, frozenset[MadeStrategy]]]) 
         trained.extend((strategy, use, recipes) for strategy in strategies)
 
 
+def between_placements(
+    placements: Iterable[Placement], facts: ProgramFacts
+) -> Iterator[tuple[Placement, MadeStrategy, Use]]:
+    """Each strategy that a migration writes for one process after another one has trained: of two functions, or of two
+    programs that one script starts."""
+    placed: dict[MadeStrategy, Placement] = {}
+    by_use: dict[Use, set[MadeStrategy]] = {}
+    for_all: dict[Unit, MadeStrategy] = {}
+    for placement in placements:
+        if placement.over_workers or placement.strategy.taken_from:
+            continue
+        for group in placement.owner.groups:
+            strategy = MadeStrategy(Site(group.owner, placement.before), group.wraps[0].call)
+            if placement.for_all:
+                strategy = for_all.setdefault(placement.before, strategy)
+            placed[strategy] = placement
+            for use in group.trainings:
+                by_use.setdefault(use, set()).add(strategy)
+    if len(placed) > 1:
+        trainings = ((use, frozenset(by_use[use])) for use in facts.uses if use.method in TRAINING and use in by_use)
+        for strategy, earlier in second_strategies(trainings):
+            yield placed[strategy], strategy, earlier
+
+
 def say_second_strategies(placements: Iterable[Placement], facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:
-    """Report two strategies that a migration writes for one process: of two functions, or of two programs that one
-    script starts."""
-    groups = {
-        MadeStrategy(Site(group.owner, placement.before), group.wraps[0].call): group
-        for placement in placements
-        for group in placement.owner.groups
-        if not placement.over_workers and not placement.strategy.taken_from
-    }
-    trainings = (
-        (use, frozenset(strategy for strategy, group in groups.items() if use in group.trainings))
-        for use in facts.uses
-        if use.method in TRAINING
-    )
     reported: set[cst.CSTNode] = set()
-    for made_strategy, earlier in second_strategies(trainings) if len(groups) > 1 else ():
-        if made_strategy.node not in reported:
-            reported.add(made_strategy.node)
-            place = earlier.place(made_strategy.site.frame.module)
-            module = groups[made_strategy].wraps[0].site.frame.module
-            drafts[module].say(codes.SECOND_STRATEGY, made_strategy.node, f"{SECOND}, as at {place}; {_ADVICE}", "warn")
+    for placement, strategy, earlier in between_placements(placements, facts):
+        if strategy.node not in reported:
+            reported.add(strategy.node)
+            wrap = next(wrap for wrap in placement.owner.wraps if wrap.call is strategy.node)
+            place = earlier.place(strategy.site.frame.module)
+            message = f"{SECOND}, as at {place}; {_ADVICE}"
+            drafts[wrap.site.frame.module].say(codes.SECOND_STRATEGY, strategy.node, message, "warn")
 
 
 _Recipe = tuple[cst.CSTNode, tuple[str, ...]]

@@ -65,6 +65,14 @@ class Strategy:
         read = [*(part for way in self.conditions for part in way), *([self.devices] if self.devices else [])]
         return frozenset[str]().union(*(names_in(part.tree) for part in read))
 
+    @property
+    def free_names(self) -> frozenset[str]:
+        """The same without those that a comprehension in them binds for itself."""
+        parts = [*(part for way in self.conditions for part in way), self.devices]
+        trees = [part.tree for part in parts if part]
+        own = (names_in(clause.target) for tree in trees for clause in nodes_in(tree, cst.CompFor))
+        return self.names - frozenset[str]().union(*own)
+
     def statement(self, name: str, tf: str, indent: str) -> Code:
         """The assignment, broken over lines where it is long."""
         devices = ("devices=", self.devices) if self.devices else ()
