@@ -51,6 +51,32 @@ def test_a_layer_that_may_be_distributed(code: str) -> None:
     assert actions(migrate(HEAD.format(code=code)), "TFM404") == ["warn"]
 
 
+BUILDER = """
+def build(stateful=False):
+    model = Sequential()
+    model.add(LSTM(2, recurrent_activation="sigmoid", stateful=stateful, input_shape=(5, 4)))
+    return model
+
+
+{code}
+parallel_model = multi_gpu_model(model, gpus=2)
+parallel_model.compile("sgd", "mse")
+parallel_model.fit(x, y, batch_size=16)
+"""
+
+
+@pytest.mark.parametrize("code", ["model = build(True)", "carries = True\nmodel = build(stateful=carries)"])
+def test_a_builder_that_is_told_so(code: str) -> None:
+    assert actions(migrate(HEAD.format(code=BUILDER.format(code=code))), "TFM404") == ["warn"]
+
+
+@pytest.mark.parametrize(
+    "code", ["model = build()", "model = build(False)", "model = build()\nstepper = build(True)", "model = build(own)"]
+)
+def test_a_builder_that_is_told_so_only_for_one_gpu(code: str) -> None:
+    assert actions(migrate(HEAD.format(code=BUILDER.format(code=code))), "TFM404") == []
+
+
 def test_of_a_program_on_a_strategy() -> None:
     program = """\
 import tensorflow as tf

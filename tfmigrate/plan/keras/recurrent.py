@@ -21,9 +21,10 @@ from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.reaching import reaching, settled
+from tfmigrate.understand.reaching import reaching, settled, values_of
 from tfmigrate.understand.scopes import Scopes
-from tfmigrate.understand.values import Literal, Symbol
+from tfmigrate.understand.values import Literal, ModelObject, Symbol
+from tfmigrate.walk import walk
 
 _GATED = frozenset(f"keras.layers.{name}" for name in ("LSTM", "GRU", "ConvLSTM2D", "LSTMCell", "GRUCell"))
 _PLACES = {"ConvLSTM2D": 7}
@@ -202,6 +203,15 @@ def _is_reference(node: cst.CSTNode, scopes: Scopes) -> TypeGuard[cst.Name | cst
     return all(isinstance(binding.node, cst.ImportAlias) for binding in bindings)
 
 
+def _is_given_true(node: cst.BaseExpression, model: ModelObject, migration: Migration) -> bool:
+    """Whether an argument of a layer is True by the caller of the function that builds a model of several replicas."""
+    if model in migration.single:
+        return False
+    scopes = {module: draft.scopes for module, draft in migration.drafts.items()}
+    places = {place for site in model.sites for place in site.chain() if node in walk(place.unit)}
+    return any(is_true(value) for place in places for _, value in values_of(node, place.frame, scopes))
+
+
 def stateful_layers(facts: Facts, migration: Migration) -> Iterator[CallChange]:
     """`stateful=True`: Keras 2 refuses it under a strategy, and Keras 3 fails on a part of the batch it is made for.
 
@@ -212,10 +222,14 @@ def stateful_layers(facts: Facts, migration: Migration) -> Iterator[CallChange]:
     for call in facts.module.calls:
         stateful = keywords(call).get("stateful")
         known = facts.canonical(call.func)
-        if stateful is None or not known.startswith("keras.layers.") or not is_true(stateful.value):
+        if stateful is None or not known.startswith("keras.layers."):
             continue
         models = migration.once(models_by_call).get(call)
-        if models is None or not models <= migration.single:
+        if is_true(stateful.value):
+            spread = models is None or not models <= migration.single
+        else:
+            spread = any(_is_given_true(stateful.value, model, migration) for model in models or ())
+        if spread:
             yield CallChange(
                 codes.STATEFUL_LAYERS,
                 stateful,
