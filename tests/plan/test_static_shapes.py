@@ -124,6 +124,29 @@ def test_comparisons_that_mean_the_same_are_not(test: str, shape: str) -> None:
     assert told_of(test, shape) == []
 
 
+WEIGHTS = """\
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+
+def same_length(kernel, bias):
+    return kernel.shape[0] == bias.shape[0]
+
+
+net = Sequential([Dense(4, input_shape=(4,), name="only")])
+kernel, bias = {layer}.get_weights()
+print(kernel.shape[0] == bias.shape[0], same_length(kernel, bias))
+parallel = multi_gpu_model(net, gpus=2)
+parallel.compile("sgd", "mse")
+"""
+
+
+@pytest.mark.parametrize("layer", ["net.get_layer('only')", "net.layers[0]", "net", "Dense(4)"])
+def test_the_shapes_of_weights_are_those_of_arrays(layer: str) -> None:
+    assert actions(migrate(WEIGHTS.format(layer=layer)), "TFM226") == []
+
+
 @pytest.mark.parametrize(
     ("test", "told"),
     [("x.shape == y.shape", ["warn"]), ("x.shape[0] == y.shape[0]", []), ("tuple(x.shape) == tuple(y.shape)", [])],

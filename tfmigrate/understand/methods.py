@@ -39,6 +39,8 @@ from tfmigrate.understand.wraps import template_by_name, template_by_position
 _GROWING = frozenset({"append", "extend", "insert"})
 _NO_DATASET = frozenset({"as_numpy_iterator", "cardinality", "get_single_element", "options", "reduce", "save"})
 """Methods of a dataset that return something else."""
+_OF_NUMBERS = frozenset({"get_weights", "count_params"})
+"""Methods of a layer that return arrays or numbers, and no tensors."""
 
 
 def call_method(walker: Walker, method: Method, arguments: Arguments, node: cst.Call) -> Value:
@@ -65,6 +67,8 @@ def call_method(walker: Walker, method: Method, arguments: Arguments, node: cst.
     if isinstance(receiver, StrategyObject) and name == "scope":
         return ScopeOf(receiver)
     if isinstance(receiver, Made) and receiver.kind == "layer":
+        if name in _OF_NUMBERS:
+            return Opaque(f"the result of {name}()", frozenset((state.site,)), node)
         return layered(state, receiver, arguments)
     if name == "list_devices" and isinstance(receiver, Opaque) and not arguments:
         return Visible("devices")  # of a session
