@@ -57,6 +57,27 @@ def test_the_parts_of_a_specification_of_arguments(before: str, after: str) -> N
 
 
 @pytest.mark.parametrize(
+    ("before", "after", "action"),
+    [
+        (r"re.split('(\W+)?', text)", r"re.split('(\W+)', text)", "rewrite"),
+        (r"re.split(r'([,;])?', text)", r"re.split(r'([,;])', text)", "rewrite"),
+        (r"re.split(r'\s*', text)", r"re.split(r'\s*', text)", "warn"),
+        (r"re.split(r'(a)?(b)?', text)", r"re.split(r'(a)?(b)?', text)", "warn"),
+        (r"re.split(r'(\W*)?', text)", r"re.split(r'(\W*)?', text)", "warn"),
+    ],
+)
+def test_patterns_that_match_an_empty_text(before: str, after: str, action: str) -> None:
+    assert migrated(f"import re\nwords = {before}", "TFM229") == (f"import re\nwords = {after}", [action])
+
+
+@pytest.mark.parametrize(
+    "code", [r"re.split(r'\W+', text)", "re.split(pattern, text)", r"re.findall(r'\w*', text)", "re.split('(', text)"]
+)
+def test_other_patterns_stay(code: str) -> None:
+    assert migrated(f"import re\nwords = {code}", "TFM229") == (f"import re\nwords = {code}", [])
+
+
+@pytest.mark.parametrize(
     "lines",
     [
         "a = np.zeros(3, np.int32)",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Iterator
 
 import libcst as cst
@@ -38,6 +40,7 @@ def check(context: Context) -> Iterator[CallChange]:
     yield from _specifications(context)
     yield from _matrices(context)
     yield from _modules_through_numpy(context)
+    yield from _splits(context)
     for statement, _ in import_statements(facts.module):
         if statement in asks_first or (isinstance(statement, cst.ImportFrom) and statement.relative):
             continue
@@ -108,6 +111,41 @@ def _modules_through_numpy(context: Context) -> Iterator[CallChange]:
         for node in attributes:
             message = f"{name} was a module of Python that NumPy imported"
             yield CallChange(codes.OLD_PYTHON, node, message, Replace(node, name), more=more)
+
+
+def _splits(context: Context) -> Iterator[CallChange]:
+    """`re.split(r"(\\W+)?", text)`: up to Python 3.6 an empty match split nothing."""
+    facts = context.facts
+    for call in facts.module.calls:
+        pattern = call.args[0].value if call.args and facts.symbols.get(call.func) == "re.split" else None
+        if not isinstance(pattern, cst.SimpleString) or not _matches_nothing(pattern.evaluated_value):
+            continue
+        message = "re.split() left out empty matches up to Python 3.6, and splits at each of them since 3.7"
+        code, _, end = pattern.value.rpartition(")?")
+        if end == pattern.quote and _is_one_group(pattern.evaluated_value):
+            message += ", where a group that matched nothing gives None: the group is no longer optional"
+            yield CallChange(codes.OLD_PYTHON, pattern, message, Replace(pattern, f"{code}){end}"))
+        else:
+            message += ": write a pattern that matches no empty text"
+            yield CallChange(codes.OLD_PYTHON, pattern, message, action="warn")
+
+
+def _matches_nothing(pattern: str | bytes) -> bool:
+    """Whether a pattern matches an empty text."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # Of a set in a set.
+            return isinstance(pattern, str) and re.compile(pattern).fullmatch("") is not None
+    except (re.error, RecursionError, OverflowError):
+        return False
+
+
+def _is_one_group(pattern: str | bytes) -> bool:
+    """Whether a pattern is one group that may be absent, and matches something where it is there."""
+    if not isinstance(pattern, str) or not pattern.startswith("(") or not pattern.endswith(")?"):
+        return False
+    inner = pattern[1:-2]
+    return inner != "" and "(" not in inner and ")" not in inner and not _matches_nothing(inner)
 
 
 def _imports_pandas(module: Module) -> bool:
