@@ -8,12 +8,13 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import passed_as
+from tfmigrate.plan.change.calls import WITH_TARGETS, named_arguments, passed_as
+from tfmigrate.plan.data.integer_arrays import IntegerArrays
 from tfmigrate.plan.edits import Insert, Rank, Replace
 from tfmigrate.plan.keras.compiled_functions import called, compiled, parameters_of
 from tfmigrate.plan.keras.losses import Reader
 from tfmigrate.plan.keras.sample_shapes import name_of
-from tfmigrate.plan.names.context import Context
+from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, is_docstring, only_statement
 from tfmigrate.understand.values import FunctionValue, Items, Method, ModelObject, Value, options
@@ -32,6 +33,42 @@ _INTEGERS = {
 def check(context: Context) -> Iterator[CallChange]:
     yield from integer_targets(context.facts, context.modules, context.tf)
     yield from metric_targets(context.facts, context.modules, context.single, context.tf)
+    yield from loss_targets(context)
+
+
+def loss_targets(context: Context) -> Iterator[CallChange]:
+    """A loss that computes with targets that are seen to be integers, which Keras 2 of TensorFlow 2 does not cast."""
+    facts, modules, reader = context.facts, context.modules, Reader(context.modules)
+    of_integers = context.migration.once(_trained_on_integers)
+    shown = [each for known in modules.values() for each in compiled(known)] if of_integers else []
+    metrics = {value for each in shown if each.is_metric for value in each.values}
+    losses: dict[cst.CSTNode, FunctionValue] = {}
+    for each in shown:
+        if each.is_metric or each.models.isdisjoint(of_integers):
+            continue
+        for value in each.values - metrics:
+            if isinstance(value, FunctionValue) and value.module is facts.module and _computes_with(value, facts):
+                mixes = reader.mixes_samples(value) and not reader.is_one_mean(value)
+                if not mixes or each.models <= context.single:
+                    losses[value.node] = value
+    for loss in sorted(losses.values(), key=lambda one: facts.module.position(one.node)):
+        message = (
+            f"{called(loss)} is a loss, which on Keras 2 of TensorFlow 2 receives integer targets as integers "
+            "(TypeError): old Keras cast them to floats"
+        )
+        yield _cast_first(loss, message, context.tf)
+
+
+def _trained_on_integers(migration: Migration) -> frozenset[ModelObject]:
+    """The models of a program that are trained or evaluated on targets that are seen to be integers."""
+    found: set[ModelObject] = set()
+    for module, facts in migration.facts.modules.items():
+        arrays = IntegerArrays(facts, migration.scopes_of(module))
+        for use in facts.uses:
+            named = named_arguments(use.call, WITH_TARGETS[use.method]) if use.method in WITH_TARGETS else None
+            if named and "y" in named and arrays.are(named["y"].value):
+                found |= use.models
+    return frozenset(found)
 
 
 def integer_targets(facts: Facts, modules: Mapping[Module, Facts], tf: str) -> Iterator[CallChange]:
@@ -108,18 +145,23 @@ def metric_targets(
                     if not gathered and _computes_with(value, facts):
                         functions[value.node] = value
     for function in sorted(functions.values(), key=lambda one: facts.module.position(one.node)):
-        targets, predictions = parameters_of(function)[:2]
-        body = function.node.body
-        line = f"{targets} = {tf}.cast({targets}, {predictions}.dtype)"
         message = (
             f"{called(function)} is a metric, which on Keras 3 receives the targets in the data's own type, integers "
             "and float64 too: old Keras cast them to floats"
         )
-        if isinstance(body, cst.IndentedBlock):
-            first = next(unit for unit in body.body if not is_docstring(only_statement(unit)))
-            yield CallChange(codes.COMPILE_ARGUMENTS, function.node, message, Insert(first, line, rank=Rank.RULE))
-        else:
-            yield CallChange(codes.COMPILE_ARGUMENTS, function.node, f"{message}; write `{line}`", action="warn")
+        yield _cast_first(function, message, tf)
+
+
+def _cast_first(function: FunctionValue, message: str, tf: str) -> CallChange:
+    """The targets are cast where a function begins."""
+    targets, predictions = parameters_of(function)[:2]
+    body = function.node.body
+    line = f"{targets} = {tf}.cast({targets}, {predictions}.dtype)"
+    if isinstance(body, cst.IndentedBlock):
+        first = next(unit for unit in body.body if not is_docstring(only_statement(unit)))
+        edit = Insert(first, line, rank=Rank.RULE)
+        return CallChange(codes.COMPILE_ARGUMENTS, function.node, message, edit)
+    return CallChange(codes.COMPILE_ARGUMENTS, function.node, f"{message}; write `{line}`", action="warn")
 
 
 def _computes_with(function: FunctionValue, facts: Facts) -> bool:
