@@ -78,7 +78,6 @@ def test_a_dropout_that_never_drops_goes() -> None:
         ("batch_norm(features, is_training=False)", "not told that it is training"),
         (f"batch_norm(features, is_training={TRAINING}, renorm=True)", "Keras has no `renorm=`"),
         ("fully_connected(features, 8, normalizer_fn=tf.contrib.layers.batch_norm)", "Keras has no `normalizer_fn=`"),
-        ("fully_connected(features, 8, weights_regularizer=tf.contrib.layers.l2_regularizer(0.1))", "no regularizer"),
         ("fully_connected(features, 8, reuse=True)", "Keras has no `reuse=`"),
         ("fully_connected(features, 8, activation_fn=tf.nn.crelu)", "not an activation of Keras"),
         ("conv2d(features, 8, 3, data_format=order)", "not a plain one"),

@@ -143,7 +143,9 @@ def test_a_number_that_depends_on_the_mode_is_refused() -> None:
     [
         "    tf1.train.init_from_checkpoint('old', {'a': 'b'})\n",
         "    tf.contrib.framework.init_from_checkpoint('old', {'a': 'b'})\n",
-        "    names = tf1.trainable_variables()\n",
+        "    names = [variable.name for variable in tf1.trainable_variables()]\n",
+        "    first = tf1.trainable_variables()[0]\n",
+        "    count = len(tf1.trainable_variables())\n",
         "    count = len([name for name in tf1.global_variables()])\n",
         "    for name in tf1.trainable_variables():\n        use(name)\n",
         "    more = sum([tf1.layers.dense(features, 1) for place in range(2)])\n",
@@ -152,7 +154,7 @@ def test_a_number_that_depends_on_the_mode_is_refused() -> None:
     ],
 )
 def test_what_the_graph_held_is_refused(lines: str) -> None:
-    assert refusal(("    outputs", lines + "    outputs")).startswith("TFM112")
+    assert refusal(("    outputs", lines + "    outputs")).startswith("TFM11")
 
 
 def test_summaries_of_the_variables_go() -> None:

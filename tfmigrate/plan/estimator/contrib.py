@@ -14,7 +14,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import is_false, is_none, named_arguments, quoted, text_of
 from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.estimator import network
+from tfmigrate.plan.estimator import network, penalties
 from tfmigrate.plan.estimator.reader import Reader
 from tfmigrate.plan.estimator.things import Tensor, Thing
 from tfmigrate.written import Code, Written, listed
@@ -137,10 +137,10 @@ def _settings(reader: Reader, node: cst.Call, layer: _Layer, named: Mapping[str,
         if name in own and not (layer.keras == "BatchNormalization" and name == "activation_fn"):
             given[own[name]] = None if is_none(arg.value) else _value(reader, own[name], arg.value)
         elif name not in _TOLD and name not in own and not is_none(arg.value) and not is_false(arg.value):
-            why = f"Keras has no `{name}=`"
             if name.endswith("regularizer"):
-                why = "TensorFlow 1 adds no regularizer to the loss by itself, Keras does"
-            raise reader.refuse(codes.NO_KERAS_LAYER, arg.value, why)
+                penalties.leave_out(reader, arg.value)
+                continue
+            raise reader.refuse(codes.NO_KERAS_LAYER, arg.value, f"Keras has no `{name}=`")
     if "bias_initializer" in given and given["bias_initializer"] is None:
         given["use_bias"] = Written.of("False")
     if layer.keras == "Dropout":
@@ -151,6 +151,8 @@ def _settings(reader: Reader, node: cst.Call, layer: _Layer, named: Mapping[str,
     scope = named.get("scope")
     if scope is not None and text_of(scope.value) is not None:
         given["name"] = network.layer_name(reader, node, scope.value)
+    called = scope.value if scope is not None and not is_none(scope.value) else None
+    penalties.note_layer(reader, layer.keras, called, given.get("name"), contrib=True)
     plain = [layer.renamed[name] for name in layer.parameters[: layer.plain]]
     if layer.keras == "Dropout":
         plain = ["rate"]

@@ -13,6 +13,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import has_stars, is_none, keywords
+from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Insert, Remove, Replace, Scope
 from tfmigrate.plan.estimator.calls import plan_call
@@ -235,7 +236,8 @@ class _Whole(Migration):
             raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, named["model_fn"].value, "its model_fn cannot be followed")
         home = self.drafts[function.module]
         title = home.scopes.fresh("predictions_of", home.scopes.module)
-        built = build(self.facts, function.module, function.node, home.tf, home.quote, title)
+        helper = Helper.of(home, "add_penalty", "penalty")
+        built = build(self.facts, function.module, function.node, home.tf, home.quote, title, helper.name)
         self._used_once(built)
         self.edits.extend(built.edits)
         self.say(
@@ -258,6 +260,8 @@ class _Whole(Migration):
         self.edits.extend(inputs.edits())
         for home_of_sum, divisor in built.divisors:
             inputs.check_divisor(home_of_sum, divisor)
+        if built.penalised:
+            self.edits.append((function.module, helper.above([function.node])))
         chooser = choosing.function()
         if chooser is not None:
             self.edits.append((function.module, chooser))

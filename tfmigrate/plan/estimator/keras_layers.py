@@ -15,6 +15,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import is_false, is_none, keywords, unchanged
 from tfmigrate.plan.edits import Arguments, Replace
+from tfmigrate.plan.estimator import penalties
 from tfmigrate.plan.estimator.reader import Reader, training_modes
 from tfmigrate.plan.estimator.things import TRAIN, Features, Plain, Tensor, Tensors, Thing, Training
 from tfmigrate.understand import names
@@ -46,6 +47,7 @@ def keras_call(reader: Reader, node: cst.Call, value: Value | None, passed: Sequ
         if not isinstance(thing, Plain | Tensor | Tensors | Features | Training):
             raise reader.refuse(codes.NO_KERAS_LAYER, arg.value, "this cannot be the input of a layer")
     parts = list(_parts(reader, value))
+    penalties.note_model(reader)
     _no_penalty(reader, node, parts)
     if follows:
         if _kind(value) in _NORMS or _is_ready_made(value) or any(_normalises(reader, *part) for part in parts):

@@ -14,10 +14,12 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import quoted, text_of
 from tfmigrate.plan.edits import Insert, Signature
 from tfmigrate.plan.estimator.model_function import ModelFunction
+from tfmigrate.plan.estimator.penalties import lines_of
 from tfmigrate.plan.estimator.reader import Build, Predicting, Unconvertible
 from tfmigrate.plan.estimator.things import (
     EVAL,
     MODES,
+    NAME,
     PLAIN,
     PREDICT,
     TRAIN,
@@ -50,8 +52,11 @@ _PARAMETERS: Mapping[str, Thing] = {
 """Those that a model_fn may have."""
 
 
-def build(facts: ProgramFacts, module: Module, function: cst.FunctionDef, tf: str, quote: str, title: str) -> Build:
-    """The plan; `title` is the name of the function of predictions. Raises Unconvertible."""
+def build(
+    facts: ProgramFacts, module: Module, function: cst.FunctionDef, tf: str, quote: str, title: str, penalty: str
+) -> Build:
+    """The plan; `title` is the name of the function of predictions, `penalty` that of the helper that adds a penalty
+    of a weight. Raises Unconvertible."""
     plan = Build(module, function)
     plan.functions.add(function)
     parameters = [p.name.value for p in (*function.params.params, *function.params.kwonly_params)]
@@ -67,7 +72,7 @@ def build(facts: ProgramFacts, module: Module, function: cst.FunctionDef, tf: st
     if odd is not None:
         raise reading.refuse(codes.NO_KERAS_LAYER, odd, "this part of the model is built in one mode only")
     model = _Model(reading)
-    model.plan_compile(reading.specs[TRAIN])
+    model.plan_compile(reading.specs[TRAIN], penalty)
     kept = ("features", "params") if reading.used_params else ("features",)
     plan.keys = frozenset(reading.keys)
     plan.parameters = tuple(name for name in parameters if name in kept)
@@ -89,7 +94,7 @@ class _Model:
 
     # ---- compile() ----
 
-    def plan_compile(self, train: Spec) -> None:
+    def plan_compile(self, train: Spec, penalty: str) -> None:
         """Plan the lines that make and compile the model, and return it."""
         loss, optimizer = self._trained_with(train)
         self._note_moving_averages()
@@ -97,6 +102,10 @@ class _Model:
         inputs = self._inputs()
         output, model = self._name_of_output, self._fresh("model")
         lines = [Written.of(f"{model} = {self._tf}.keras.Model({self._inputs_name}, {output})")]
+        if loss.penalty is not None:
+            self._reading.plan.penalised = True
+            fresh = {name: self._fresh(name) for name in ("weight", NAME)}
+            lines += lines_of(self._reading, loss.penalty, model, penalty, fresh)
         settings: list[Written] = []
         for key, value in optimizer.settings:
             if isinstance(value, Rate):

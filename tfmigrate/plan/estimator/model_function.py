@@ -13,7 +13,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import is_none, keywords, named_arguments, text_of, unchanged
 from tfmigrate.plan.edits import Arguments, Branch, Remove, Signature, Unwrap
-from tfmigrate.plan.estimator import network, training
+from tfmigrate.plan.estimator import network, penalties, training
 from tfmigrate.plan.estimator.arms import TRAINING, Arms
 from tfmigrate.plan.estimator.contrib import contrib_layer, layer_of
 from tfmigrate.plan.estimator.keras_layers import keras_call
@@ -44,6 +44,7 @@ from tfmigrate.plan.estimator.things import (
     OfSamples,
     Optimizer,
     Params,
+    Penalty,
     Plain,
     Rate,
     Reading,
@@ -56,6 +57,7 @@ from tfmigrate.plan.estimator.things import (
     Training,
     TrainOp,
     Updates,
+    Variables,
     within,
 )
 from tfmigrate.understand import names
@@ -139,9 +141,13 @@ class ModelFunction(Reader):
             if any(type(self.names.get(name, thing)) is not type(thing) for name, thing in before.items()
                    if not isinstance(thing, Features | Plain)):  # fmt: skip
                 raise self.refuse(codes.NO_KERAS_LAYER, unit, "a name is bound to something else in this loop")
-            over = isinstance(things, Unconvertible)  # the variables of the graph, of which summaries were written
+            # The variables of the graph, of which summaries were written.
+            over = isinstance(things, Unconvertible | Variables)
             if self._is_emptied(unit.body) and (over or is_pure(unit.iter)):
                 self._unwrap(unit, None)
+            elif isinstance(things, Variables):
+                message = "this loop does more with the variables of the graph than to write summaries of them"
+                raise self.refuse(codes.NO_KERAS_LAYER, unit, message)
             elif not isinstance(things, Plain):
                 raise (
                     things
@@ -265,11 +271,12 @@ class ModelFunction(Reader):
                 self.updates_are_run = self.updates_are_run or isinstance(thing, Updates)
             if item.asname is not None:
                 raise self.refuse(codes.NO_KERAS_LAYER, unit, "this scope is bound to a name")
-        outer = len(self.scope_names)
+        outer, around = len(self.scope_names), len(self.scopes)
         calls = [item.item for item in unit.items if isinstance(item.item, cst.Call) and item.item.args]
         self.scope_names += [text for call in calls if (text := text_of(call.args[0].value))]
+        self.scopes += [call.args[0].value for call in calls if self.symbol(call.func) == "variable_scope"]
         left = self.block(unit.body, modes)
-        del self.scope_names[outer:]
+        del self.scope_names[outer:], self.scopes[around:]
         gone = all(self._nothing_stays(inner) for inner in units_of(unit.body))
         self._unwrap(unit, None if gone else unit.body)
         return left
@@ -282,6 +289,11 @@ class ModelFunction(Reader):
             self._assign(small)
         elif isinstance(small, cst.AugAssign):
             sides = [self.read(side) for side in (small.target, small.value)]
+            whole = penalties.added(self, small, sides) if isinstance(small.operator, cst.AddAssign) else None
+            if whole is not None and isinstance(small.target, cst.Name):
+                self.names[small.target.value] = whole
+                self.remove(small)
+                return True
             if not all(isinstance(side, STAYS) for side in sides):
                 raise self.refuse(codes.ESTIMATOR_LOSS, small, "a sum of losses is not understood")
             self._note_in_arm(self.module.code(small.target), small.value, sides[0])
@@ -302,7 +314,7 @@ class ModelFunction(Reader):
     def _return(self, small: cst.Return) -> None:
         if self._inside:
             self._returned = self.read(small.value) if small.value is not None else PLAIN
-            if small.value is not None:
+            if small.value is not None and isinstance(self._returned, STAYS):
                 self._note_in_arm("", small.value, self._returned)
             return
         modes = self.modes
@@ -358,7 +370,7 @@ class ModelFunction(Reader):
         if self.modes != MODES and isinstance(thing, Plain):
             self.arms.bind(self.modes, target, value)
         elif self.modes != MODES:
-            self.arms.build(self.modes, [self.plan.function, *self._inside][-1], target, value, thing)
+            self.arms.build(self.modes, self.within, target, value, thing)
 
     def _expression(self, small: cst.Expr) -> None:
         if isinstance(small.value, cst.SimpleString | cst.ConcatenatedString):
@@ -471,6 +483,9 @@ class ModelFunction(Reader):
         if divided is not None:
             return divided
         if isinstance(node, cst.BaseComp | cst.Lambda):
+            penalty = penalties.read_listed(self, node) if isinstance(node, cst.BaseComp) else None
+            if penalty is not None:
+                return penalty
             self._needs_plain_inside(node)
         parts = [self.read(part) for part in _operands(node)]
         if all(isinstance(part, Plain) for part in parts):
@@ -478,6 +493,9 @@ class ModelFunction(Reader):
         if isinstance(node, cst.BinaryOperation | cst.UnaryOperation):
             if all(isinstance(part, Plain | Tensor) for part in parts):
                 return Tensor(node)
+            whole = penalties.combined(self, node, *parts) if isinstance(node, cst.BinaryOperation) else None
+            if whole is not None:
+                return whole
             if all(isinstance(part, Plain | Reading) for part in parts):
                 return Reading(node, next(part.of for part in parts if isinstance(part, Reading)))
         raise self.refuse(codes.NO_KERAS_LAYER, node, f"`{self.module.code(node)}` has no counterpart in Keras")
@@ -613,10 +631,9 @@ class ModelFunction(Reader):
             return Logs()
         if head == "train" and last in SCHEDULES:
             return training.read_schedule(self, node, last)
-        if head == "train" and last in ("get_global_step", "get_or_create_global_step", "create_global_step"):
-            return Step()
-        if name == "get_collection":
-            return self._collection(node)
+        found = self._of_graph(node, name)
+        if found is not None:
+            return found
         contrib = layer_of(name)
         if contrib is not None:
             return contrib_layer(self, node, contrib)
@@ -628,6 +645,48 @@ class ModelFunction(Reader):
             return training.read_mean(self, node, averaged)
         summed = self._summed(node) if name == "reduce_sum" else None
         return summed or network.operation(self, node, name)
+
+    def _of_graph(self, node: cst.Call, name: str) -> Thing | None:
+        """The global step, a collection, or the variables of the graph and a penalty of them; None for anything
+        else."""
+        if name in ("train.get_global_step", "train.get_or_create_global_step", "train.create_global_step"):
+            return Step()
+        if name == "get_collection":
+            return self._collection(node)
+        if name == "trainable_variables" and not node.args:
+            return Variables()
+        return self._penalised(node, name)
+
+    def _penalised(self, node: cst.Call, name: str) -> Thing | None:
+        """A penalty of the weights, and a loss with it, in a call that adds or multiplies; None for anything else."""
+        if name not in ("add_n", "add", "reduce_sum", "multiply", "math.add_n", "math.add", "math.multiply"):
+            return None
+        first = node.args[0].value if node.args else None
+        parts = [arg.value for arg in node.args]
+        if isinstance(first, cst.List | cst.Tuple) and name.endswith("add_n"):
+            parts = [element.value for element in first.elements]
+        concerned = (*nodes_in(node, cst.Name), *calls_in(node))
+        if not any(self._is_penalty(part) for part in concerned):
+            return None
+        things = [self.read(part) for part in parts]
+        if name.endswith("multiply") and len(things) == 2:
+            (one, other), (left, right) = things, parts
+            if isinstance(one, Penalty) and isinstance(other, Plain):
+                return penalties.scaled(self, one, right)
+            if isinstance(other, Penalty) and isinstance(one, Plain):
+                return penalties.scaled(self, other, left)
+            return None
+        return penalties.added(self, node, things)
+
+    def _is_penalty(self, node: cst.BaseExpression) -> bool:
+        """Whether a name or call stands for the weights, or what is computed of them."""
+        if isinstance(node, cst.Name):
+            return isinstance(within(self.names.get(node.value, PLAIN), self.modes), Penalty | Variables)
+        return self.symbol_of_call(node) == "trainable_variables"
+
+    @property
+    def within(self) -> cst.FunctionDef:
+        return [self.plan.function, *self._inside][-1]
 
     def _summed(self, node: cst.Call) -> OfSamples | None:
         """`tf.reduce_sum()` of the losses of all samples."""
@@ -646,6 +705,8 @@ class ModelFunction(Reader):
     def _collection(self, node: cst.Call) -> Updates:
         """A collection of the graph, of which only that of updates is known."""
         collection = node.args[0].value if node.args else None
+        if collection is not None and penalties.is_collection(self, collection):
+            raise self.refuse(codes.ESTIMATOR_LOSS, node, penalties.PART)
         if collection is not None and (
             self.symbol(collection) == "GraphKeys.UPDATE_OPS" or text_of(collection) == "update_ops"
         ):
@@ -666,6 +727,10 @@ class ModelFunction(Reader):
                 return losses
         if self._asks_for_dict(node):
             return IsDict()
+        if isinstance(func, cst.Name) and func.value == "sum" and "sum" not in self.names and len(node.args) == 1:
+            summed = self.read(node.args[0].value)
+            if isinstance(summed, Penalty):
+                return summed
         thing = self._thing_called(func)
         if isinstance(thing, Layer):
             return network.layer_call(self, node, thing.made)
@@ -781,6 +846,7 @@ class ModelFunction(Reader):
                                         self._inside)  # fmt: skip
         lengths = [len(each) for each in lists]
         saved = dict(self.names), self.module, self._returned, self.modes, self.repeats, self.normalised
+        weighted, penalised = len(self.weighted), len(self.penalised)
         read, unwrapped = dict(self._read_functions), dict(self.unwrapped)
         functions, computing = set(self.plan.functions), set(self.plan.computing)
         try:
@@ -790,6 +856,7 @@ class ModelFunction(Reader):
                 del each[length:]
             self.names, self.module, self._returned, self.modes, self.repeats, self.normalised = saved
             self._read_functions, self.unwrapped = read, unwrapped
+            del self.weighted[weighted:], self.penalised[penalised:]
             self.plan.functions, self.plan.computing = functions, computing
             return problem
 

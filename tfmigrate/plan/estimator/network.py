@@ -11,7 +11,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import is_none, named_arguments, quoted, text_of
 from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.estimator import things
+from tfmigrate.plan.estimator import penalties, things
 from tfmigrate.plan.estimator.layers import (
     ACTIVATIONS,
     CALLABLE,
@@ -157,6 +157,7 @@ def _layer_code(reader: Reader, node: cst.Call, layer: Layer, given: Mapping[str
     """The Keras layer, with the settings that stay as the nodes that they are."""
     written: list[Code] = []
     named = False
+    called: Written | None = None
     for name in layer.parameters:
         arg = given.get(name)
         if arg is None or name in layer.dropped:
@@ -165,18 +166,19 @@ def _layer_code(reader: Reader, node: cst.Call, layer: Layer, given: Mapping[str
         if is_none(arg.value):
             named = True
             continue
-        if name in UNKNOWN_TO_KERAS or name in REGULARIZERS:
-            why = (
-                "TensorFlow 1 adds no regularizer to the loss by itself, Keras does"
-                if name in REGULARIZERS
-                else f"Keras has no `{name}=`"
-            )
-            raise reader.refuse(codes.NO_KERAS_LAYER, arg.value, why)
+        if name in REGULARIZERS:
+            penalties.leave_out(reader, arg.value)
+            named = True
+            continue
+        if name in UNKNOWN_TO_KERAS:
+            raise reader.refuse(codes.NO_KERAS_LAYER, arg.value, f"Keras has no `{name}=`")
         code = setting(reader, name, arg.value)
         if name == "name":
             code = layer_name(reader, node, arg.value)
             if code is None:
                 continue
+        if name == "name":
+            called = code
         plain = layer.parameters.index(name) < layer.plain and arg.keyword is None and not named
         written.append(Written.of("" if plain else f"{name}=", arg.value if code is None else code).code)
         named = named or not plain
@@ -185,6 +187,8 @@ def _layer_code(reader: Reader, node: cst.Call, layer: Layer, given: Mapping[str
         raise reader.refuse(codes.NO_KERAS_LAYER, node, f"the argument {min(unknown)} is unknown")
     if layer.keras == "Dropout" and "rate" not in given:
         written.insert(0, ("0.5",))
+    own = given["name"].value if "name" in given and not is_none(given["name"].value) else None
+    penalties.note_layer(reader, layer.keras, own, called)
     return (f"{reader.tf}.keras.layers.{layer.keras}(", *listed(written), ")")
 
 
@@ -302,7 +306,8 @@ def operation(reader: Reader, node: cst.Call, name: str) -> Thing:
         if name in OF_GRAPH:
             raise reader.refuse(codes.NO_KERAS_LAYER, node, f"tf.{name} has no place in a Keras model")
         # One initializer of Keras would give layers of the same shape the same values.
-        return things.Initializer(node) if name in INITIALIZERS and name.startswith("contrib.") else PLAIN
+        made = name in INITIALIZERS and name.startswith("contrib.")
+        return things.Initializer(node) if made or name in penalties.REGULARIZERS else PLAIN
     if first is None:
         raise reader.refuse(codes.NO_KERAS_LAYER, node, f"tf.{name} has no layer in Keras")
     subject = read[0]

@@ -59,6 +59,8 @@ class Build:
     """The names that it reads, beside those that it binds itself."""
     predicting: Predicting | None = None
     """The same, by its parts."""
+    penalised: bool = False
+    """Whether a penalty of the weights is added to the loss."""
     names_exports: bool = False
     """Whether a spec has export_outputs."""
     keys: frozenset[str] = frozenset()
@@ -79,6 +81,21 @@ class Build:
     def outermost(self) -> cst.CSTNode:
         """The function, or what it stands in at the top of the module: what is defined before that is seen by all."""
         return [self.function, *self.module.ancestors(self.function)][-1]
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """A layer with variables."""
+
+    kind: str
+    """What TensorFlow 1 calls such a layer by itself."""
+    own: cst.BaseExpression | None
+    """The name that it is given."""
+    scopes: tuple[cst.BaseExpression, ...]
+    keras: Written | None
+    """The name that it has in Keras; None where that is Keras's own."""
+    words: tuple[tuple[str, str], ...]
+    """What its variables are called in TensorFlow 1 and in Keras."""
 
 
 class Reader(ABC):
@@ -105,8 +122,19 @@ class Reader(ABC):
         """The names that layers have, each with the first layer of that name."""
         self.scope_names: list[str] = []
         """The names of the variable scopes round the statement that is read, where they are written out."""
+        self.scopes: list[cst.BaseExpression] = []
+        """The names of the variable scopes round the statement that is read, as they are written."""
+        self.weighted: list[Weighted] = []
+        """The layers with variables that the model has in training, in the order in which they are made."""
+        self.penalised: list[int] = []
+        """How many of them there were where a penalty of the weights was computed."""
         self.repeats = 0
         """In how many loops, and functions that are called more than once, that statement stands."""
+
+    @property
+    @abstractmethod
+    def within(self) -> cst.FunctionDef:
+        """The function that is read: that of the model, or one that it calls."""
 
     @abstractmethod
     def read(self, node: cst.BaseExpression) -> Thing:
@@ -123,6 +151,10 @@ class Reader(ABC):
             return None
         name = names.plain(name)
         return name[len("tensorflow.") :] if name.startswith("tensorflow.") else None
+
+    def symbol_of_call(self, node: cst.BaseExpression) -> str | None:
+        """The name of the function of TensorFlow that an expression calls."""
+        return self.symbol(node.func) if isinstance(node, cst.Call) else None
 
     def edit(self, edit: Edit) -> None:
         self.plan.edits.append((self.module, edit))

@@ -118,9 +118,32 @@ class Each:
 
 
 @dataclass(frozen=True)
+class Variables:
+    """The trainable variables of the graph."""
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """The halves of the squares of trainable variables, summed up: what tf.nn.l2_loss of each of them gives."""
+
+    factor: Written
+    """What the sum is multiplied by; empty for 1."""
+    names: Written
+    """Which variables, as a condition on NAME; empty for all of them."""
+    texts: tuple[str, ...] = ()
+    """What is looked for in their names."""
+
+
+NAME = "path"
+"""What the name of a variable is called in the condition of a penalty."""
+
+
+@dataclass(frozen=True)
 class Loss:
     code: Written
     """The loss of Keras."""
+    penalty: Penalty | None = None
+    """What is added to it for the weights."""
 
 
 @dataclass(frozen=True)
@@ -228,7 +251,7 @@ class Several:
 Thing = (
     Plain | Features | IsDict | Labels | Mode | Params | Config | Training | Layer | Initializer | Tensor | Tensors
     | Reading | Each | OfSamples | Loss | Rate | Optimizer | Gradients | Logs | TrainOp | Step | Updates | Metric
-    | MetricPart | Items | Spec | Export | Several | Object
+    | MetricPart | Items | Spec | Export | Several | Object | Variables | Penalty
 )  # fmt: skip
 PLAIN = Plain()
 STAYS = (Plain, Features, Tensor, Tensors, Layer, Object)

@@ -9,6 +9,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import is_none, keywords, named_arguments, text_of
 from tfmigrate.plan.change.tf_train import OPTIMIZERS, REFUSED_OPTIMIZERS
+from tfmigrate.plan.estimator import penalties
 from tfmigrate.plan.estimator.layers import (
     CROSS_ENTROPIES,
     IGNORED_LOSS_ARGUMENTS,
@@ -61,6 +62,8 @@ def _prediction(reader: Reader, node: cst.BaseExpression, code: str) -> str:
 
 def read_loss(reader: Reader, node: cst.Call, name: str) -> Thing:
     loss = LOSSES.get(name)
+    if loss is None and name in penalties.COLLECTING:
+        raise reader.refuse(codes.ESTIMATOR_LOSS, node, penalties.PART)
     if loss is None:
         raise reader.refuse(codes.ESTIMATOR_LOSS, node, f"tf.losses.{name} has no known equivalent in Keras")
     named = named_arguments(node, (loss.labels, loss.predictions, *loss.parameters))
