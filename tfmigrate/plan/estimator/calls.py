@@ -68,7 +68,8 @@ def plan_call(
                 added = Written.of(use.call, f" | {{{key}: ", step, "}")
                 migration.edits.append((module, Replace(use.call, added.code)))
             _in_scope(migration, use, inputs, receiver)
-        migration.say(codes.ESTIMATOR_CALLS, module, use.call, "evaluate() takes the dataset and returns a dict")
+        message = f"evaluate() takes the dataset and returns a dict{_uneven(inputs, use, role)}"
+        migration.say(codes.ESTIMATOR_CALLS, module, use.call, message)
         return None
     if use.method == "predict":
         passed = migration.named(use.call, PREDICT, module)
@@ -230,9 +231,20 @@ def _train_and_evaluate(
         codes.ESTIMATOR_CALLS,
         module,
         use.call,
-        "train_and_evaluate() becomes fit(), then evaluate(); the Estimator also evaluated at checkpoints, by time",
+        "train_and_evaluate() becomes fit(), then evaluate(); the Estimator also evaluated at checkpoints, by time"
+        + _uneven(inputs, use, role),
     )
     return trained["input_fn"].value, use
+
+
+def _uneven(inputs: Inputs, use: Use, role: str) -> str:
+    """What is said of an evaluation that may end with a batch that is not full."""
+    if not inputs.may_be_uneven(use, role):
+        return ""
+    return (
+        "; where its last batch is not full, the loss is the mean of all samples now, and was the mean of the batches' "
+        "means"
+    )
 
 
 def _put_before(

@@ -103,6 +103,7 @@ def contrib_layer(reader: Reader, node: cst.Call, function: str) -> Thing:
     if named is None or "inputs" not in named or not set(named) <= {"inputs", *layer.parameters}:
         raise reader.refuse(codes.NO_KERAS_LAYER, node, "the arguments of this layer cannot be read")
     inputs = network.tensor(reader, named.pop("inputs").value)
+    network.note_rank(reader, node, layer.keras, inputs)
     if layer.keras in ("Dropout", "BatchNormalization"):
         told = named.get("is_training")
         if told is None:

@@ -45,6 +45,7 @@ CANNED_ENDS = ("Classifier", "Regressor")
 CANNED_BEGINNINGS = ("DNN", "Linear", "BoostedTrees", "Baseline")
 DISTRIBUTING = frozenset({"train_distribute", "experimental_distribute"})
 SILENT_SETTINGS = frozenset({"session_config", "log_step_count_steps", "save_summary_steps"})
+_OF_DEVICES = frozenset({"gpu_options", "GPUOptions", "device_count", "visible_device_list"})
 CHECKPOINT_SETTINGS = frozenset(
     {
         "model_dir", "save_checkpoints_secs", "save_checkpoints_steps", "keep_checkpoint_max",
@@ -455,11 +456,23 @@ class _Whole(Migration):
                     "BackupAndRestore or ModelCheckpoint where that is wanted"
                 )
                 self.say(codes.ESTIMATOR_LEFT_OUT, where, arg.value, message, "warn")
+            elif name == "session_config" and _sets_devices(module, arg.value):
+                message = (
+                    "`session_config=` is left out, and with it which GPUs were seen or how much of their memory was "
+                    "taken: call tf.config.set_visible_devices() or tf.config.experimental.set_memory_growth() first"
+                )
+                self.say(codes.ESTIMATOR_LEFT_OUT, module, arg.value, message, "warn")
             elif name == "tf_random_seed":
                 message = "`tf_random_seed=`: call tf.keras.utils.set_random_seed() instead"
                 self.say(codes.ESTIMATOR_LEFT_OUT, module, arg.value, message, "warn")
             elif arg in own and name not in SILENT_SETTINGS | {"train_distribute", "eval_distribute"}:
                 raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, arg.value, f"`{name}=` of its RunConfig", module)
+
+
+def _sets_devices(module: Module, config: cst.BaseExpression) -> bool:
+    """Whether a configuration of a session may say something of the GPUs: one that is not made in this module may."""
+    words = {name.value for name in nodes_in(module.tree, cst.Name)}
+    return not is_none(config) and ("ConfigProto" not in words or bool(_OF_DEVICES & words))
 
 
 def _conditions(use: Use) -> frozenset[tuple[cst.CSTNode, cst.CSTNode]]:

@@ -86,6 +86,7 @@ class Inputs:
         self._carrier = Carrier(drafts)
         self._numpy: dict[cst.Call, Edit] = {}
         self._few: set[tuple[cst.Call, str]] = set()
+        self._uneven: set[tuple[cst.Call, str]] = set()
 
     # ---- questions ----
 
@@ -194,6 +195,10 @@ class Inputs:
         """Whether the data of a use is known to be so little that more replicas than it has batches are at hand: then
         the Estimator did nothing, and Keras fails."""
         return (use.call, role) in self._few
+
+    def may_be_uneven(self, use: Use, role: str) -> bool:
+        """Whether an evaluation may end with a batch that is not full."""
+        return (use.call, role) in self._uneven
 
     def edits(self) -> Iterator[tuple[Module, Edit]]:
         """What changes in the input functions. Raises Unconvertible."""
@@ -448,6 +453,10 @@ class Inputs:
             batch.divides = batch.divides or rows % max(size.value.evaluated_value, 1) == 0
             if rows // max(size.value.evaluated_value, 1) < MOST_REPLICAS:
                 self._few.add((use.call, role))
+        number = size.value.evaluated_value if isinstance(size.value, cst.Integer) else 0
+        even = batch.endless or number == 1 or (number and rows is not None and rows % number == 0)
+        if role == "alone" and not even and remainder_of(call) is None:
+            self._uneven.add((use.call, role))
         if role == "predict" and batch.endless:
             raise self._refuse(module, call, "this dataset is infinite, so predict() would never end")
         batch.in_place = batch.in_place or not (isinstance(size.value, cst.Name) and size.value.value in passed)

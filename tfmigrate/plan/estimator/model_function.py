@@ -725,6 +725,9 @@ class ModelFunction(Reader):
             losses = training.keras_loss(self, node, func)
             if losses is not None:
                 return losses
+        if isinstance(func, cst.Attribute) and self.symbol_of_call(func.value) in network.OF_GRAPH:
+            message = f"`{self.module.code(func.value)}` has no place in a Keras model"
+            raise self.refuse(codes.NO_KERAS_LAYER, node, message)
         if self._asks_for_dict(node):
             return IsDict()
         if isinstance(func, cst.Name) and func.value == "sum" and "sum" not in self.names and len(node.args) == 1:

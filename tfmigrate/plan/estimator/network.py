@@ -52,9 +52,9 @@ _ARGUMENT = "values"
 OF_GRAPH = frozenset(
     {
         "get_variable", "get_local_variable", "Variable", "placeholder", "placeholder_with_default",
-        "add_to_collection", "get_default_graph", "trainable_variables", "global_variables", "local_variables",
-        "model_variables", "moving_average_variables", "train.init_from_checkpoint", "train.warm_start", "train.Saver",
-        "train.ExponentialMovingAverage", "contrib.framework.init_from_checkpoint",
+        "add_to_collection", "get_default_graph", "get_variable_scope", "trainable_variables", "global_variables",
+        "local_variables", "model_variables", "moving_average_variables", "train.init_from_checkpoint",
+        "train.warm_start", "train.Saver", "train.ExponentialMovingAverage", "contrib.framework.init_from_checkpoint",
         "contrib.framework.assign_from_checkpoint", "contrib.framework.assign_from_checkpoint_fn",
         "contrib.framework.get_variables_to_restore", "contrib.slim.get_variables_to_restore",
         "contrib.slim.assign_from_checkpoint_fn",
@@ -74,7 +74,16 @@ def tensor(reader: Reader, node: cst.BaseExpression) -> cst.BaseExpression:
         )
     if not isinstance(thing, Tensor | Tensors):
         raise reader.refuse(codes.NO_KERAS_LAYER, node, f"`{reader.module.code(node)}` is not a layer's tensor")
+    if isinstance(thing, Tensor):
+        reader.ranks.setdefault(node, reader.ranks.get(thing.node))
     return node
+
+
+def note_rank(reader: Reader, node: cst.BaseExpression, keras: str, inputs: cst.BaseExpression) -> None:
+    """Note how many dimensions the result of a layer has, `keras` being its class."""
+    ranks = {"1D": 3, "2D": 4, "3D": 5, "2DTranspose": 4}
+    own = next((rank for end, rank in ranks.items() if keras.endswith(end)), None)
+    reader.ranks[node] = 2 if keras == "Flatten" else own or reader.ranks.get(inputs)
 
 
 def layer_function(reader: Reader, node: cst.Call, layer: Layer) -> Thing:
@@ -107,6 +116,7 @@ def layer_call(reader: Reader, node: cst.Call, creation: cst.Call) -> Thing:
         reader.edit(Replace(node, (inputs,)))
     else:
         reader.edit(Replace(node, (node.func, "(", inputs, ")")))
+    note_rank(reader, node, layer.keras, inputs)
     if layer.keras == "BatchNormalization":
         reader.normalised = node
     return Tensor(node)
@@ -135,6 +145,7 @@ def _layer(
     training: cst.Arg | None,
     inputs: cst.BaseExpression,
 ) -> Thing:
+    note_rank(reader, node, layer.keras, inputs)
     if _is_idle(reader, node, layer, training):
         reader.edit(Replace(node, (inputs,)))
         return Tensor(node)
@@ -267,6 +278,8 @@ def _in_lambda(reader: Reader, node: cst.Call, first: cst.BaseExpression, *, raw
         message = f"`{min(changing)}` may have another value when a Lambda layer reads it: write that value out"
         raise reader.refuse(codes.NO_KERAS_LAYER, node, message)
     inside = Written.at(node, {first: Written.of(_ARGUMENT)}).apart()
+    tensor(reader, first)
+    reader.ranks[node] = reader.ranks.get(first) if reader.symbol_of_call(node) not in _ON_FEATURES else None
     layer = f"{reader.tf}.keras.layers.Lambda(lambda {_ARGUMENT}: "
     reader.edit(Replace(node, (layer, *inside.code, ")(", first, ")")))
     return Tensor(node, raw=raw)
@@ -312,13 +325,10 @@ def operation(reader: Reader, node: cst.Call, name: str) -> Thing:
         raise reader.refuse(codes.NO_KERAS_LAYER, node, f"tf.{name} has no layer in Keras")
     subject = read[0]
     plain = all(isinstance(thing, Plain) for thing in read[1:])
-    if isinstance(subject, Tensor) and plain and args[0].keyword is None:
-        if subject.raw and name in _ON_FEATURES:
-            return _in_lambda(reader, node, first, raw=True)
-        if name in _BETWEEN and sum(arg.keyword is None for arg in args) <= _ALIKE.get(name, 2):
-            return _in_lambda(reader, node, first, raw=False)
     result: Thing | None = None
-    if all(isinstance(thing, Labels | Plain) for thing in read):
+    if isinstance(subject, Tensor) and plain and args[0].keyword is None:
+        result = _applied(reader, node, name, first, subject)
+    if result is None and all(isinstance(thing, Labels | Plain) for thing in read):
         result = _of_labels(reader, node, name, subject)
     if result is None and all(isinstance(thing, Tensor | Plain | Tensors) for thing in read):
         result = _tensor_operation(reader, node, name, first, subject)
@@ -327,6 +337,24 @@ def operation(reader: Reader, node: cst.Call, name: str) -> Thing:
     if result is not None:
         return result
     raise reader.refuse(codes.NO_KERAS_LAYER, node, f"tf.{name} has no known counterpart among Keras layers")
+
+
+def _applied(
+    reader: Reader, node: cst.Call, name: str, first: cst.BaseExpression, subject: Tensor
+) -> Tensor | None:
+    """An operation that stays, in a Lambda layer; None for any other."""
+    if subject.raw and name in _ON_FEATURES:
+        return _in_lambda(reader, node, first, raw=True)
+    rank = reader.ranks.get(subject.node) or 0
+    axes = _axes(reader, node) if name == "squeeze" and rank > 2 else None
+    renamed = "squeeze_dims" in {arg.keyword.value for arg in node.args if arg.keyword is not None}
+    if axes and not renamed and not _drops_last(reader, node, rank):
+        squeezed = _in_lambda(reader, node, first, raw=False)
+        reader.ranks[node] = rank - len(axes)
+        return squeezed
+    if name in _BETWEEN and sum(arg.keyword is None for arg in node.args) <= _ALIKE.get(name, 2):
+        return _in_lambda(reader, node, first, raw=False)
+    return None
 
 
 def _identity(reader: Reader, node: cst.Call, argument: cst.BaseExpression) -> Thing:
@@ -342,6 +370,8 @@ def _of_labels(reader: Reader, node: cst.Call, name: str, subject: Thing) -> Thi
     """An operation on the labels; None where it is not known what it makes of them."""
     if not isinstance(subject, Labels):
         return None
+    if name == "reshape" and _is_flat(reader, node):
+        return Labels(subject.form, flat=True)
     if name in ("cast", "to_int32", "to_int64", "to_float", "reshape", "squeeze", "expand_dims"):
         return subject
     if name == "one_hot":
@@ -357,13 +387,41 @@ def _reading(reader: Reader, node: cst.Call, name: str, subject: Thing) -> Readi
     """What is computed from the model's output, in a form that NumPy computes too."""
     if not isinstance(subject, Tensor | Reading) or not _is_reading(name):
         return None
-    flat = name == "reshape" and len(node.args) == 2 and reader.module.code(node.args[1].value) in ("[-1]", "(-1,)")
+    flat = name == "reshape" and _is_flat(reader, node)
+    rank = reader.ranks.get(subject.node) or 0
+    if isinstance(subject, Tensor) and rank > 2 and name == "squeeze" and not _drops_last(reader, node, rank):
+        message = (
+            f"which of the {rank} dimensions go is not known here, and Keras would compare labels and output of other "
+            "shapes: write `axis=`, or a Reshape layer"
+        )
+        raise reader.refuse(codes.NO_KERAS_LAYER, node, message)
     form = "squeezed" if name == "squeeze" or flat else name
     if name.removeprefix("math.") == "argmax":
         form = _argmax(reader, node)
     if isinstance(subject, Tensor):
-        return Reading(node, subject, form)
+        return Reading(node, subject, form, flat and rank > 2)
     return Reading(node, subject.of, form if subject.form in ("", "squeezed") else f"{name} of {subject.form}")
+
+
+def _is_flat(reader: Reader, node: cst.Call) -> bool:
+    """`tf.reshape(x, [-1])`."""
+    named = named_arguments(node, ("tensor", "shape", "name")) or {}
+    return "shape" in named and reader.module.code(named["shape"].value) in ("[-1]", "(-1,)", "-1")
+
+
+def _axes(reader: Reader, node: cst.Call) -> set[int] | None:
+    """The axes that `tf.squeeze` names; None where they are not written out."""
+    given = named_arguments(node, ("input", "axis", "name", "squeeze_dims")) or {}
+    axis = given.get("axis", given.get("squeeze_dims"))
+    text = re.sub(r"[\s()\[\]]", "", reader.module.code(axis.value)) if axis is not None else ""
+    numbers = text.strip(",").split(",")
+    return {int(number) for number in numbers} if all(re.fullmatch(r"-?\d+", number) for number in numbers) else None
+
+
+def _drops_last(reader: Reader, node: cst.Call, rank: int) -> bool:
+    """Whether `tf.squeeze` takes the last dimension away and no other, as Keras does where labels have one less."""
+    axes = _axes(reader, node)
+    return axes is not None and {axis % rank for axis in axes} == {rank - 1}
 
 
 def _argmax(reader: Reader, node: cst.Call) -> str:
@@ -382,6 +440,7 @@ def _tensor_operation(
     if name in ACTIVATIONS and name not in READINGS and isinstance(subject, Tensor):
         code = f"{layers}.Activation({reader.quote}{ACTIVATIONS[name]}{reader.quote})"
         reader.edit(Replace(node, (code, "(", first, ")")))
+        reader.ranks[node] = reader.ranks.get(subject.node)
         return Tensor(node)
     if name == "reshape":
         return _reshape(reader, node, first)
@@ -409,6 +468,7 @@ def _reshape(reader: Reader, node: cst.Call, tensor: cst.BaseExpression) -> Tens
     sizes = [element.value for element in listing.elements] if isinstance(listing, cst.List | cst.Tuple) else []
     if len(sizes) < 2 or not _is_minus_one(sizes[0]) or "tensor" not in passed:
         return None
+    reader.ranks[node] = len(sizes)
     inside = (*listed([(size,) for size in sizes[1:]]), "," if len(sizes) == 2 else "")
     reader.edit(Replace(node, (f"{reader.tf}.keras.layers.Reshape((", *inside, "))(", tensor, ")")))
     return Tensor(node)
@@ -423,6 +483,7 @@ def _global_average(reader: Reader, node: cst.Call, tensor: cst.BaseExpression) 
     form = {"1,2": "", "2,3": f"data_format={reader.quote}channels_first{reader.quote}"}.get(over)
     if form is None or not set(passed) <= {"input_tensor", "axis", "reduction_indices", "name"}:
         return None
+    reader.ranks[node] = 2
     reader.edit(Replace(node, (f"{reader.tf}.keras.layers.GlobalAveragePooling2D({form})(", tensor, ")")))
     return Tensor(node)
 

@@ -36,6 +36,8 @@ class IsDict:
 class Labels:
     form: str = ""
     """"onehot", or another operation that was done to them."""
+    flat: bool = field(default=False, compare=False)
+    """Whether they are one row of all that a batch holds."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,8 @@ class Reading:
     of: Tensor
     form: str = ""
     """"argmax", "squeezed" or another operation's name."""
+    flat: bool = field(default=False, compare=False)
+    """Whether it is one row of all that a batch holds, where the output had more than two dimensions."""
 
 
 @dataclass(frozen=True)

@@ -97,6 +97,13 @@ def _made_loss(
         raise reader.refuse(
             codes.ESTIMATOR_LOSS, predicted, "the loss is not computed from the model's output as it is"
         )
+    found = reader.read(predicted)
+    if isinstance(found, Reading) and found.flat and not (labels.flat and keras.endswith("Crossentropy")):
+        message = (
+            "the output is made one row for this loss; Keras compares it in its own shape, with labels that may have "
+            "another number of dimensions: leave the shapes of both as they are"
+        )
+        raise reader.refuse(codes.ESTIMATOR_LOSS, predicted, message)
     if labels.form == "onehot":
         if keras != "CategoricalCrossentropy" or settings:
             raise reader.refuse(codes.ESTIMATOR_LOSS, node, "one-hot labels are supported with the softmax loss only")
@@ -283,6 +290,10 @@ def read_metric(reader: Reader, node: cst.Call, name: str) -> Thing:
         raise reader.refuse(codes.ESTIMATOR_METRIC, node, "the arguments of this metric cannot be read")
     labels = reader.read(arguments["labels"].value)
     form = _prediction(reader, arguments["predictions"].value, codes.ESTIMATOR_METRIC)
+    found = reader.read(arguments["predictions"].value)
+    if isinstance(found, Reading) and found.flat:
+        message = "the output is made one row for this metric, and Keras compares it in its own shape"
+        raise reader.refuse(codes.ESTIMATOR_METRIC, node, message)
     keras = METRICS.get(name)
     named = f"{reader.tf}.keras.metrics"
     if keras is not None and labels == Labels() and form in ("", "squeezed"):
