@@ -62,6 +62,66 @@ def test_the_caller_that_asks_for_one_gpu_gets_no_strategy() -> None:
     assert "def net():\n    model = Sequential()\n" in file.after
 
 
+PARALLEL = """
+    def parallel(model, gpus=1):
+        if gpus > 1:
+            model = multi_gpu_model(model, gpus)
+        return model
+
+
+    def few(data):
+        {few}
+        model.compile("sgd", "mse")
+        model.fit(data)
+
+
+    def many(data):
+        model = parallel(net(), 4)
+        model.compile("sgd", "mse")
+        model.fit(data)
+
+
+"""
+
+
+@pytest.mark.parametrize("few", ["count = 1", "count: int = 1", "first = 1\n        count = first"])
+def test_a_number_of_one_gpu_that_the_program_sets_gets_a_strategy_beside_others(few: str) -> None:
+    """It would train on one GPU for good else, whatever the number is set to later."""
+    file = one(PARALLEL.format(few=f"{few}\n        model = parallel(net(), count)"))
+    first, _, second = file.after.partition("def many(")
+    assert "range(count)" in first
+    assert "if count > 1\n        else tf.distribute.get_strategy()" in first
+    assert "'/gpu:3'" in second.replace('"', "'")
+    assert [finding for finding in file.findings if finding.action != "rewrite"] == []
+
+
+def test_a_class_attribute_is_such_a_setting() -> None:
+    settings = "    class Settings:\n        GPUS = 1\n\n\n"
+    file = one(settings + PARALLEL.format(few="model = parallel(net(), Settings.GPUS)"))
+    assert "range(Settings.GPUS)" in file.after
+
+
+@pytest.mark.parametrize("few", ["parallel(net(), 1)", "parallel(net(), gpus=1)", "parallel(net())"])
+def test_a_number_that_the_call_itself_says_is_no_setting(few: str) -> None:
+    file = one(PARALLEL.format(few=f"model = {few}"))
+    assert file.after.count("MirroredStrategy") == 1
+    assert "def few(data):\n    model = net()\n" in file.after
+
+
+def test_a_setting_of_one_gpu_that_would_keep_others_from_a_strategy_is_reported() -> None:
+    code = """
+    count = 1
+    first = train(net(), batches, count)
+    second = train(net(), batches, 4)
+    """
+    file = one(TRAIN.format(default="", several="gpus > 1") + code)
+    assert file.after.count("MirroredStrategy") == 1
+    assert "first = train(net(), batches, count)" in file.after
+    (reported,) = (finding for finding in file.findings if finding.action == "warn")
+    assert (reported.code, reported.line) == ("TFM103", 22)
+    assert "is set now" in reported.message
+
+
 def test_callers_that_ask_for_different_numbers_are_refused() -> None:
     calls = "    train(net(), batches, 4)\n    train(net(), batches, 2)\n"
     file = one(TRAIN.format(default="", several="gpus > 1") + calls)

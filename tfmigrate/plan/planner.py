@@ -73,10 +73,11 @@ def plan_program(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: Ite
     followed, refused = follow(facts, drafts)
     for draft in drafts.values():
         say_other_uses(draft, facts)
-    unused = unused_wraps(followed, facts, drafts)
-    drop_unused(unused, followed, facts, drafts)
-    followed = [wrap for wrap in followed if wrap.call not in unused]
-    placements, remains = _settled(followed, refused, facts, drafts)
+    unused = unused_wraps(followed.wraps, facts, drafts)
+    drop_unused(unused, followed.wraps, facts, drafts)
+    wraps = [wrap for wrap in followed.wraps if wrap.call not in unused]
+    set_to_one = [wrap for wrap in followed.set_to_one if wrap.call not in unused]
+    placements, remains = _with_settings(wraps, set_to_one, refused, facts, drafts)
     saving, copies = _migrate(placements, remains, refused, facts, drafts)
     _say_refused(refused, facts, drafts)
     estimators: list[workers.OfEstimator] = []
@@ -105,6 +106,38 @@ def plan_program(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: Ite
     for draft in drafts.values():
         draft.edits.extend(comments_that_go(draft))
     return {module: draft.plan() for module, draft in drafts.items()}
+
+
+def _with_settings(
+    wraps: Sequence[Wrap],
+    set_to_one: Sequence[Wrap],
+    refused: dict[cst.Call, Refusal],
+    facts: ProgramFacts,
+    drafts: Mapping[Module, Draft],
+) -> tuple[list[Placement], dict[Module, Remains]]:
+    """As `_settled`. What wraps once its number of GPUs is set to more gets a strategy too, where that keeps no other
+    wrap from one; else it is reported."""
+    if set_to_one:
+        tried = dict(refused)
+        settled = _settled((*wraps, *set_to_one), tried, facts, drafts)
+        if tried == refused:
+            return settled
+    settled = _settled(wraps, refused, facts, drafts)
+    reported = set()
+    for wrap in set_to_one:
+        *_, caller = wrap.site.chain()
+        if wrap.call in refused or caller.unit in reported:
+            continue
+        reported.add(caller.unit)
+        module = wrap.site.frame.module
+        count = module.code(wrap.gpus) if wrap.gpus is not None else "the number of GPUs"
+        place = module.place(wrap.call, caller.frame.module)
+        message = (
+            f"as {count} of multi_gpu_model at {place} is set now, what is built here is trained on one GPU, and will "
+            "be when it is set to more; to train on several, build and compile it in the scope of a MirroredStrategy"
+        )
+        drafts[caller.frame.module].say(codes.GPUS_TOO_LATE, caller.unit, message, "warn")
+    return settled
 
 
 def _settled(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 import libcst as cst
 
@@ -20,7 +21,10 @@ from tfmigrate.understand.contents import opaque_sites
 from tfmigrate.understand.exports import lists_of_exports
 from tfmigrate.understand.folding import constant
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
-from tfmigrate.understand.program import Module, import_statements
+from tfmigrate.understand.objects import receiver_of
+from tfmigrate.understand.program import Module, dotted, import_statements
+from tfmigrate.understand.reaching import values_of
+from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.signatures import misfit
 from tfmigrate.understand.values import ClassValue, Literal, Method, Parameter, options
 from tfmigrate.walk import calls_in, nodes_in, walk
@@ -29,7 +33,16 @@ LEFT_ALONE = Refusal("", "")
 """For a call that the user suppressed, or whose code is not selected: nothing more is reported about it."""
 
 
-def follow(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> tuple[list[Wrap], dict[cst.Call, Refusal]]:
+@dataclass(frozen=True)
+class Followed:
+    """The activations of wraps that can be migrated."""
+
+    wraps: tuple[Wrap, ...]
+    set_to_one: tuple[Wrap, ...]
+    """Those beside them that never wrap while the program keeps the number of GPUs that it has: `n_gpu = 1`."""
+
+
+def follow(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> tuple[Followed, dict[cst.Call, Refusal]]:
     """The wraps that can be followed, and the calls that cannot be migrated, whatever is decided about the others."""
     misused = _needed_elsewhere(facts, drafts)
     elsewhere = other_backend(drafts.values())
@@ -48,9 +61,11 @@ def follow(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> tuple[list[Wr
             refused.setdefault(wrap.call, refusal)
     followed = [wrap for wrap, refusal in judged if refusal is None and wrap.call not in refused]
     carrier = Carrier(drafts)
-    run = {wrap for wrap in followed if not _never_run(wrap, carrier)}
+    run = [wrap for wrap in followed if not (_is_for_others(wrap) or _never_run(wrap, carrier))]
     calls = {wrap.call for wrap in run}
-    return [wrap for wrap in followed if wrap in run or wrap.call not in calls], refused
+    idle = [wrap for wrap in followed if wrap.call in calls and wrap not in run and not _is_for_others(wrap)]
+    set_to_one = tuple(wrap for wrap in idle if _is_setting(wrap, carrier.scopes))
+    return Followed(tuple(wrap for wrap in followed if wrap in run or wrap.call not in calls), set_to_one), refused
 
 
 def _why_not(
@@ -91,14 +106,13 @@ def _unfit_call(wrap: Wrap) -> Refusal | None:
     return None
 
 
-def _never_run(wrap: Wrap, carrier: Carrier) -> bool:
-    """Whether its callers keep an activation from its wrap.
+def _is_for_others(wrap: Wrap) -> bool:
+    """Whether an activation runs on machines with one GPU alone, and wraps on those with more."""
+    return {guard.needs_several for guard in wrap.guards} >= {True, False}
 
-    They do where they pass another number than it asks for: `if gpus > 1`, called with gpus=1; or where they call on
-    machines with one GPU alone what wraps on those with more.
-    """
-    if {guard.needs_several for guard in wrap.guards} >= {True, False}:
-        return True
+
+def _never_run(wrap: Wrap, carrier: Carrier) -> bool:
+    """Whether its callers keep an activation from its wrap: `if gpus > 1`, called with gpus=1."""
     number = _names(*(arg.value for arg in wrap.call.args if arg.value is not wrap.template_node))
     for guard in wrap.guards:
         if isinstance(guard.node, cst.Try) or number.isdisjoint(_names(guard.node.test)):
@@ -109,6 +123,22 @@ def _never_run(wrap: Wrap, carrier: Carrier) -> bool:
         test = carrier.at(guard.node.test, guard.site, outermost.frame, outermost.unit)
         holds = constant(test.tree) if test is not None else None
         if holds is not None and bool(holds.value) is not (guard.arm == "body"):
+            return True
+    return False
+
+
+def _is_setting(wrap: Wrap, scopes: Mapping[Module, Scopes]) -> bool:
+    """Whether the program keeps the number of GPUs of a wrap under a name: `n_gpu = 1`, which may be 2 tomorrow.
+
+    A number that a call passes as it stands, or that a parameter has by default, is no such setting.
+    """
+    if wrap.gpus is None:
+        return False
+    for frame, value in values_of(wrap.gpus, wrap.site.frame, scopes):
+        if isinstance(value, cst.Attribute) and dotted(value.value) != receiver_of(frame.function):
+            return True
+        statements = frame.module.all_of(cst.Assign, cst.AnnAssign)
+        if not isinstance(value, cst.Name) and any(statement.value is value for statement in statements):
             return True
     return False
 
