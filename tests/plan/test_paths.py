@@ -45,6 +45,13 @@ def migrated(body: str) -> tuple[str, list[str]]:
         ("end = 'a.h5'\nmodel.save_weights(f'{os.sep}{end}')\n", "end = 'a.weights.h5'"),
         ("call = ModelCheckpoint(f'{sys.argv}-{{epoch:02d}}.hdf5', save_weights_only=True)\n",
          "ModelCheckpoint(f'{sys.argv}-{{epoch:02d}}.weights.h5', save_weights_only=True)"),
+        ("name = 'a.h5'\nmodel.save_weights('%s/%s' % (sys.argv[1], name))\n", "name = 'a.weights.h5'"),
+        ("name = 'a.h5'\nmodel.save_weights('out/%s' % name)\n", "name = 'a.weights.h5'"),
+        ("model.save_weights('{}/{}'.format(sys.argv[1], 'a.h5'))\n", "format(sys.argv[1], 'a.weights.h5')"),
+        ("model.save_weights('{:>4}/{}'.format('b.h5', 'a.h5'))\n", "format('b.h5', 'a.weights.h5')"),
+        ("model.save_weights('{1}/{0}'.format('a.h5', 'b.h5'))\n", "format('a.weights.h5', 'b.h5')"),
+        ("model.save_weights('{to}/{name}'.format(name='a.h5', to=os.sep))\n", "(name='a.weights.h5', to=os.sep)"),
+        ("model.save_weights(overwrite=True, filepath='a.h5')\n", "overwrite=True, filepath='a.weights.h5')"),
         ("class Net:\n    def __init__(self, path):\n        self.path = path\n\n    def save(self):\n"
          "        model.save_weights(os.path.join('out', self.path))\n\n\nNet('a.h5').save()\n",
          "Net('a.weights.h5').save()"),
@@ -98,6 +105,25 @@ def test_other_names_stay(body: str) -> None:
     text, actions = migrated(body)
     assert actions == []
     assert ".weights.h5" not in text.replace("'a.weights.h5'", "") or "a.weights.h5" in body
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("'%s/%s' % (sys.argv[1], sys.argv[2])", "make sure"),
+        ("'{}/{}'.format(*sys.argv)", "this path ends in '{}/{}'"),
+        ("'{}/{}'.format(sys.argv[1], sys.argv[2])", "make sure"),
+        ("'{}/{:03d}'.format(sys.argv[1], 3)", "this path ends in '{}/{:03d}'"),
+        ("'{}/{!r}'.format(sys.argv[1], 'a.h5')", "this path ends in '{}/{!r}'"),
+        ("'{}/{}'.format('a.h5')", "this path ends in '{}/{}'"),
+        ("'{/{}'.format('a.h5')", "this path ends in '{/{}'"),
+        ("'%s/%d' % (sys.argv[1], 3)", "this path ends in '%s/%d'"),
+    ],
+)
+def test_an_end_that_is_filled_in_is_told_as_far_as_it_is_known(path: str, told: str) -> None:
+    (finding,) = (one for one in migrate(f"{HEAD}model.save_weights({path})\n").findings if one.code == "TFM205")
+    assert finding.action == "warn"
+    assert told in finding.message
 
 
 def test_a_name_that_another_module_passes() -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from string import Formatter
 
 import libcst as cst
 
 from tfmigrate.file_names import shape_of
-from tfmigrate.plan.change.calls import truth_of
+from tfmigrate.plan.change.calls import text_of, truth_of
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, Unit, dotted
 from tfmigrate.understand.reaching import bound, default_of, parameters_of, reaching, settled, value_of
@@ -37,10 +38,12 @@ def ending_of(
 def _last_part(node: cst.BaseExpression, facts: Facts) -> cst.BaseExpression | None:
     """The part of a text that is put together which holds its end."""
     if isinstance(node, cst.BinaryOperation):
-        return node.left if isinstance(node.operator, cst.Modulo) else node.right
+        if isinstance(node.operator, cst.Modulo):
+            return _filled_in(node) or node.left
+        return node.right
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
         if node.func.attr.value == "format":
-            return node.func.value
+            return _formatted_in(node) or node.func.value
         if node.func.attr.value == "join" and node.args and facts.symbols.get(node.func, "").startswith("os.path"):
             return node.args[-1].value
     if isinstance(node, cst.FormattedString) and node.parts:
@@ -48,6 +51,33 @@ def _last_part(node: cst.BaseExpression, facts: Facts) -> cst.BaseExpression | N
         plain = isinstance(last, cst.FormattedStringExpression) and last.format_spec is None and last.conversion is None
         return last.expression if isinstance(last, cst.FormattedStringExpression) and plain else None
     return None
+
+
+def _filled_in(node: cst.BinaryOperation) -> cst.BaseExpression | None:
+    """What `'%s/%s' % (folder, name)` ends with: `name`; None where its text ends in nothing that is filled in so."""
+    if not (text_of(node.left) or "").endswith("%s"):
+        return None
+    if not isinstance(node.right, cst.Tuple):
+        return node.right
+    last = node.right.elements[-1] if node.right.elements else None
+    return last.value if isinstance(last, cst.Element) else None
+
+
+def _formatted_in(call: cst.Call) -> cst.BaseExpression | None:
+    """The same of `'{}/{}'.format(folder, name)`."""
+    text = text_of(call.func.value) if isinstance(call.func, cst.Attribute) else None
+    if text is None or any(argument.star for argument in call.args):
+        return None
+    try:
+        gaps = [(name, spec, conversion) for _, name, spec, conversion in Formatter().parse(text)]
+    except ValueError:  # a brace on its own
+        return None
+    if not gaps or gaps[-1][0] is None or gaps[-1][1:] != ("", None):
+        return None
+    last = gaps[-1][0] or str(sum(name == "" for name, _, _ in gaps) - 1)
+    named = {argument.keyword.value: argument.value for argument in call.args if argument.keyword is not None}
+    placed = [argument.value for argument in call.args if argument.keyword is None]
+    return {**named, **{str(place): value for place, value in enumerate(placed)}}.get(last)
 
 
 @dataclass(frozen=True)

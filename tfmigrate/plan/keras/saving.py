@@ -433,8 +433,9 @@ def _is_load_model(call: cst.Call, facts: Facts) -> bool:
 def _writers(facts: Facts) -> Iterator[tuple[cst.BaseExpression, str, Unit | None]]:
     """Each path that is written, the ending Keras 3 wants, of weights or of a whole model, and where that is done."""
     for use in facts.uses:
-        if use.method == "save_weights" and use.call.args and not use.call.args[0].star:
-            yield use.call.args[0].value, WEIGHTS, use.site.unit
+        path = passed_as("filepath", 0, use.call) if use.method == "save_weights" else None
+        if path is not None:
+            yield path.value, WEIGHTS, use.site.unit
     for checkpoint in checkpoints(facts):
         only = checkpoint.named.get("save_weights_only")
         weights = False if only is None else truth_of(only)
