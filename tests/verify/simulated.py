@@ -57,6 +57,8 @@ class Training:
     """Where the last weight, which has no gradient, is left by a version's rounding noise."""
     drop_rate_after: int | None = None
     """Halve the learning rate from this epoch on."""
+    watched: tuple[tuple[str, str], ...] = ()
+    """Callbacks, each with what it watches."""
     optimizer: str = "sgd"
     config: tuple[tuple[str, object], ...] = ()
     shifted: float = 0.0
@@ -256,6 +258,7 @@ def train(folder: Path, how: Training) -> Trace:
                 sample_weight=how.sample_weight,
                 validation_content=how.validation_content and f"{how.validation_content} {how.shifted}",
                 validation_sketch=tuple(rows_sketch(validated_rows)),
+                watched=how.watched,
                 at=_line(how.at, 2),
             ),
         ),

@@ -430,7 +430,10 @@ def on_whole_batches(shown: Training | str = WHOLE, **parts: Training | str) -> 
     def behave(world: World, limits: Limits) -> Training | tuple[Training, ...] | Predicting | str | BaseException:
         if world.role.startswith("control: "):
             wrong = usual(world, limits)
-            return wrong if isinstance(wrong, str) else replace(wrong, moving_averages=True, call="train_on_batch")
+            if isinstance(wrong, str):
+                return wrong
+            scale = wrong.gradient_scale * WHOLE.gradient_scale
+            return replace(wrong, moving_averages=True, call="train_on_batch", gradient_scale=scale)
         if world.whole_batches:
             assert world.role == "restored on Keras 3, batches not cut"
             return shown

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tfmigrate.verify.judge import batches, weights
 from tfmigrate.verify.judge.align import EpochPair, StepPair, relative_difference
-from tfmigrate.verify.run.trace import Model, Trace, minor
+from tfmigrate.verify.run.trace import Model, Moment, Trace, minor
 
 WEIGHTS_BAND = 100.0
 """Weights are judged at this many times the loss tolerance: near a minimum the loss moves with the square of the
@@ -137,18 +137,22 @@ def _narrow_normals(old: Trace, new: Trace) -> KnownDifference | None:
 
 
 def _moving_statistics(old: Trace, new: Trace, band: float) -> KnownDifference | None:
+    moment: Moment = "final"
+    if not all(weights.snapshot(trace, model.index, moment) for trace in (old, new) for model in old.models):
+        moment = "after_first_update"  # Of runs that are compared up to some step there is nothing later.
     apart = [
         (difference.absolute, difference.name)
         for model in old.models
         for statistics in [weights.statistics(old, model.index)]
-        for i, difference in enumerate(weights.differences(old, new, model.index, "final") or ())
+        for i, difference in enumerate(weights.differences(old, new, model.index, moment) or ())
         if i in statistics and difference.relative > WEIGHTS_BAND * band
     ]
     if not apart or any(not updates_explain(old, new, model) for model in old.models):
         return None
     size, name = max(apart)
     what = (
-        f"{len(apart)} non-trainable weights ended with other values, most of all {name}: multi_gpu_model updated "
+        f"{len(apart)} non-trainable weights {'ended with' if moment == 'final' else 'had'} other values"
+        f"{'' if moment == 'final' else ' after the first step'}, most of all {name}: multi_gpu_model updated "
         "moving averages more than once a step, MirroredStrategy updates them once. "
         f"{CORRECTED if starts_at_the_batch(old) and not starts_at_the_batch(new) else ''}"
         "Training does not read them, validation does. Largest absolute difference"

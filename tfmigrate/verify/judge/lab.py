@@ -34,8 +34,8 @@ class Judged:
     places: frozenset[Place]
     why: tuple[str, ...]
     """Sentences for the report."""
-    parts: bool
-    """After these steps the old script's own runs differ."""
+    after: str
+    """What keeps later steps from being compared, in words; empty where it is the time they take."""
 
 
 class Lab:
@@ -102,10 +102,10 @@ class Lab:
     def is_aside(self, run: Run) -> bool:
         return bool(self.aside) and run.world.kind == "genuine"
 
-    def judge_only(self, places: Iterable[Place], why: str, *, parts: bool) -> None:
+    def judge_only(self, places: Iterable[Place], why: str, after: str = "") -> None:
         """Compares these steps alone, of the runs so far and of all to come; see Judged."""
         before = self.judged.why if self.judged is not None else ()
-        self.judged = Judged(frozenset(places), (*before, why), parts)
+        self.judged = Judged(frozenset(places), (*before, why), after)
         self.runs = {role: self._as_judged(run) for role, run in self.runs.items()}
 
     def end_before_the_crash(self) -> bool:
@@ -123,7 +123,7 @@ class Lab:
     def settle_steps(self, places: Sequence[Place], why: str) -> None:
         """Compares these first steps alone, and takes no more in the runs to come, however fast they are."""
         self.plan = replace(self.plan, patience=None, exactly=len(places))
-        self.judge_only(places, why, parts=False)
+        self.judge_only(places, why)
 
     def _as_judged(self, run: Run) -> Run:
         return run if self.judged is None else replace(run, trace=through_steps(run.trace, self.judged.places))
@@ -173,7 +173,7 @@ class Lab:
 
     def covered(self) -> str:
         """How much of the training the runs did that is compared, by the first that trained."""
-        slow = self.judged is not None and not self.judged.parts
+        slow = self.judged is not None and not self.judged.after
         runs = [self._as_judged(run) if slow else run for run in self.over.values() if run.ok]
         return next((coverage(run.trace) for run in runs), "")
 

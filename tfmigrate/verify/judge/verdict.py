@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tfmigrate.verify.judge import adjustments, beside, crash, todays_names, trials
+from tfmigrate.verify.judge.acting import parted_by_callback
 from tfmigrate.verify.judge.align import noise, steady_steps, tolerance
 from tfmigrate.verify.judge.causes.evidence import UNNAMED
 from tfmigrate.verify.judge.compare import through_first_step, through_steps
@@ -213,6 +214,8 @@ def _held(lab: Lab, start: Run, own_noise: float | None) -> _Held:
         steady = _cut_where_they_part(lab, start, both, OTHER_KERAS)
         if steady is not None:
             return _held(lab, lab.runs[start.world.role], max(own_noise or 0.0, steady))
+    if _cut_where_a_callback_acts(lab, pairs, band):
+        return _held(lab, lab.runs[start.world.role], own_noise)
     return _Held(start, reference, own_noise, band, pairs)
 
 
@@ -233,9 +236,25 @@ def _cut_where_they_part(lab: Lab, start: Run, same: tuple[Trace, Trace], why: s
     if not FEWEST_STEPS <= len(places) < len(start.trace.steps):
         return None
     what = f"the first {len(places)} of {len(start.trace.steps)} steps are compared: after them {why}"
-    lab.judge_only(places, what, parts=True)
+    lab.judge_only(places, what, "the old script's own runs differ from each other")
     first, second = (through_steps(trace, places) for trace in same)
     return noise(first, second)
+
+
+def _cut_where_a_callback_acts(lab: Lab, pairs: tuple[Pair, ...], band: float) -> bool:
+    """Compares, in all runs, only the steps before a callback acts on what is known to differ, where that alone parts
+    old and new. Returns whether it is so."""
+    apart = [pair for pair in pairs if pair.decides and not pair.equivalent]
+    acted = [parted_by_callback(lab.runs[pair.old].trace, lab.runs[pair.new].trace, band) for pair in apart]
+    found = [one for one in acted if one is not None]
+    if not found or len(found) < len(acted):
+        return False
+    first = min(found, key=lambda one: len(one.before))
+    if len(first.before) < FEWEST_STEPS:
+        return False
+    what = f"the first {len(first.before)} steps are compared: after them {first.words}"
+    lab.judge_only(first.before, what, first.words)
+    return True
 
 
 def _computed_in_float64(lab: Lab, reference: Run, why: str) -> float | None:
@@ -501,8 +520,8 @@ def _conclude(
     else:
         steps = f"{len(deciding[0].judged_steps)} steps"
         taken = lab.covered() if lab.was_cut else steps
-        if lab.judged is not None and lab.judged.parts:
-            taken = f"the first {steps}, after which the old script's own runs differ from each other,"
+        if lab.judged is not None and lab.judged.after:
+            taken = f"the first {steps}, after which {lab.judged.after},"
         what = f"over {taken} the training losses{', computed in float64,' if lab.plan.doubles else ''}"
     possible = len(results) + sum(control.possible for control in left_out)
     count = f"{len(results)} wrong migrations" if possible == len(results) else f"{len(results)} of {possible} possible"

@@ -1,0 +1,107 @@
+"""A callback that acts on what is known to differ: what came before is judged, and no more."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tfmigrate.verify.judge.acting import parted_by_callback
+from tfmigrate.verify.run.world import Limits, World
+
+from .laboratory import OLD, WRONG, Laboratory
+from .simulated import Training, migrated, train
+
+PLATEAU = (("ReduceLROnPlateau", "val_loss"),)
+STOPPING = (("EarlyStopping", "val_loss"),)
+OF_TRAINING = (("ReduceLROnPlateau", "loss"),)
+NORMALIZED = replace(OLD, epochs=4, moving_averages=True)
+LATER = replace(NORMALIZED, watched=PLATEAU, drop_rate_after=2)
+EARLIER = replace(migrated(NORMALIZED), watched=PLATEAU, drop_rate_after=3)
+
+
+@pytest.fixture
+def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Laboratory:
+    return Laboratory(tmp_path, monkeypatch)
+
+
+def behaving(lab: Laboratory, old: Training, new: Training) -> None:
+    """As these in both worlds; wrong migrations are those of the new one."""
+
+    def behave(world: World, limits: Limits) -> Training | str:
+        if not world.role.startswith("control: "):
+            return old if world.kind != "migrated" else new
+        wrong = WRONG[world.role.removeprefix("control: ")]
+        if isinstance(wrong, str):
+            return wrong
+        usual = migrated(OLD)
+        changed = {name: value for name, value in vars(wrong).items() if value != getattr(usual, name)}
+        return replace(new, **changed)
+
+    lab.behaviour = behave
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "callback"),
+    [
+        (LATER, EARLIER, "ReduceLROnPlateau"),
+        (
+            replace(NORMALIZED, watched=STOPPING, epochs=2, asked_epochs=4),
+            replace(migrated(NORMALIZED), watched=STOPPING),
+            "EarlyStopping",
+        ),
+    ],
+)
+def test_what_came_before_it_is_judged(lab: Laboratory, old: Training, new: Training, callback: str) -> None:
+    behaving(lab, old, new)
+    report = lab.verify()
+    assert report.verdict == "EQUIVALENT", report.reason
+    assert f"over the first 8 steps, after which {callback} acts on another val_loss (batch norm stat" in report.reason
+    assert "known differences of the two systems, listed separately: batch norm statistics" in report.reason
+    assert any(f"steps are compared: after them {callback} acts on" in note for note in report.notes)
+    assert all(control.detected for control in report.controls)
+
+
+def test_a_mistake_before_it_is_found(lab: Laboratory) -> None:
+    behaving(lab, LATER, replace(EARLIER, step_scale=1.1))
+    report = lab.verify()
+    assert report.verdict == "DIFFERENT"
+    assert "acts on" not in report.reason
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (replace(LATER, watched=()), EARLIER),
+        (LATER, replace(EARLIER, watched=())),
+        (LATER, replace(EARLIER, watched=STOPPING)),
+        (replace(LATER, watched=OF_TRAINING), replace(EARLIER, watched=OF_TRAINING)),
+        (replace(LATER, drop_rate_after=0), EARLIER),
+        (replace(LATER, moving_averages=False), replace(EARLIER, moving_averages=False)),
+        (LATER, replace(EARLIER, validation_content="fedcba9876543210")),
+        (LATER, replace(EARLIER, drop_rate_after=2)),
+    ],
+)
+def test_nothing_else_is_put_down_to_a_callback(tmp_path: Path, old: Training, new: Training) -> None:
+    assert parted_by_callback(train(tmp_path / "old", old), train(tmp_path / "new", new), 1e-6) is None
+
+
+def test_its_value_may_have_the_name_of_another_keras(tmp_path: Path) -> None:
+    traces = train(tmp_path / "old", LATER), train(tmp_path / "new", EARLIER)
+    told = []
+    for trace, name in zip(traces, ("val_acc", "val_accuracy")):
+        fits = tuple(replace(fit, watched=(("ReduceLROnPlateau", name),)) for fit in trace.fits)
+        epochs = tuple(replace(epoch, logs={**epoch.logs, name: epoch.logs["val_loss"]}) for epoch in trace.epochs)
+        told.append(replace(trace, fits=fits, epochs=epochs))
+    acted = parted_by_callback(*told, 1e-6)
+    assert acted is not None
+    assert acted.watches == "val_acc"
+
+
+def test_wrong_migrations_are_not_told_by_a_validation_that_is_known_to_differ(lab: Laboratory) -> None:
+    """They are trained for one epoch, of which no final weights are known."""
+    behaving(lab, NORMALIZED, migrated(NORMALIZED))
+    report = lab.verify()
+    assert report.verdict == "EQUIVALENT", report.reason
+    assert "validation" not in {control.kind for control in report.controls}
