@@ -248,6 +248,32 @@ def test_what_a_run_does_not_load_freezes_nothing(modules: dict[str, str], told:
     assert actions(file, "TFM445") == told
 
 
+FREEZER = "def freeze(net):\n    net.trainable = False\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "modules", "told"),
+    [
+        (FREEZER, {"maker": MAKER}, ["warn"]),
+        ("", {"maker": MAKER + FREEZER}, []),
+        (FREEZER + "\n\ndef all_of(nets):\n    return map(freeze, nets)\n", {"maker": MAKER}, ["rewrite"]),
+        (FREEZER + "\n\ngetattr(build(), 'freeze')()\n", {"maker": MAKER}, ["rewrite"]),
+        ("import register\n\n\n@register.it\n" + FREEZER, {"maker": MAKER}, ["rewrite"]),
+        (FREEZER, {"maker": MAKER, "other": "import train\n\ntrain.freeze(net)\n"}, ["rewrite"]),
+        (FREEZER, {"maker": MAKER, "other": "from train import freeze as still\n"}, ["rewrite"]),
+        ("class Net:\n    def freeze(self):\n        self.net.trainable = False\n", {"maker": MAKER}, ["rewrite"]),
+    ],
+)
+def test_a_function_that_nothing_calls_freezes_nothing(more: str, modules: dict[str, str], told: list[str]) -> None:
+    file = check_migrated(SCRIPT.format(more=OWN + "\n" + more), **modules)
+    assert actions(file, "TFM445") == told
+
+
+def test_a_function_of_a_module_that_trains_nothing_may_be_called_from_anywhere() -> None:
+    text = SCRIPT.format(more=OWN + "\n" + FREEZER).partition("if __name__")[0]
+    assert actions(check_migrated(text, maker=MAKER), "TFM445") == ["rewrite"]
+
+
 @pytest.mark.parametrize("frozen", ["other", "another"])
 def test_a_layer_made_for_two_scripts_follows_the_one_that_freezes(frozen: str) -> None:
     scripts = {name: FREEZING if name == frozen else SCRIPT for name in ("other", "another")}

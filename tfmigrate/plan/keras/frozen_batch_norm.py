@@ -9,18 +9,20 @@ import libcst as cst
 from tfmigrate.old_keras import freezes_by_batch
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.functions import mentions
 from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.layer_places import models_by_call
 from tfmigrate.plan.keras.saved_helpers import SavedHelper
 from tfmigrate.plan.names.context import Context, Migration
-from tfmigrate.plan.names.runs import loaded_with
+from tfmigrate.plan.names.runs import imported_by, loaded_with
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.contents import models_of
-from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.lifecycle import TRAINING, Facts, Toggle
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import Literal, ModelObject, options
+from tfmigrate.walk import nodes_in
 
 _LAYER = "keras.layers.BatchNormalization"
 _HELPER = "BatchNorm"
@@ -47,7 +49,13 @@ def check(context: Context) -> Iterator[CallChange]:
     others = any(_has_others(known, settings) for module, known in context.modules.items() if module in together)
     for toggle in facts.toggles:
         loaded = any(_is_loaded(model, settings) for model in models_of(toggle.receiver))
-        if toggle.assigned == Literal(False) and (others or loaded):
+        unused = _idle_function(toggle, context.migration)
+        if toggle.assigned != Literal(False):
+            continue
+        if unused is not None and context.migration.once(_makes_any):
+            message = f"{_CHANGED}: the layers stay, because nothing calls {unused}(), which would freeze them"
+            yield CallChange(codes.FROZEN_BATCH_NORM, toggle.node, message, action="warn")
+        elif others or loaded:
             message = f"{_CHANGED}: if a frozen layer is one, the model trains differently"
             yield CallChange(codes.FROZEN_BATCH_NORM, toggle.node, message, action="warn")
     yield from context.migration.once(_saved).files(context)
@@ -56,7 +64,7 @@ def check(context: Context) -> Iterator[CallChange]:
 def _old_layers(migration: Migration) -> dict[Module, list[cst.Call]]:
     """The calls that make such layers where a run may freeze them, by their modules."""
     modules = migration.facts.modules
-    frozen_by = {module: frozen for module, facts in modules.items() if (frozen := _frozen(facts, modules))}
+    frozen_by = {module: frozen for module, facts in modules.items() if (frozen := _frozen(facts, migration))}
     made: dict[Module, list[cst.Call]] = {}
     for module, draft in migration.drafts.items() if frozen_by else ():
         for call in module.calls:
@@ -70,11 +78,59 @@ def _old_layers(migration: Migration) -> dict[Module, list[cst.Call]]:
     return made
 
 
-def _frozen(facts: Facts, modules: Mapping[Module, Facts]) -> set[ModelObject | None]:
+def _makes_any(migration: Migration) -> bool:
+    """Whether a module makes layers that had the old meaning."""
+    return any(
+        names.canonical(known) == _LAYER and _had_old_meaning(known, draft.settings)
+        for draft in migration.drafts.values()
+        for known in draft.facts.symbols.values()
+    )
+
+
+def _idle_function(toggle: Toggle, migration: Migration) -> str | None:
+    """The function that freezes, by its name, where a script that trains does not call it, nor mentions it anywhere."""
+    *_, outermost = toggle.site.chain()
+    function, module = outermost.frame.function, outermost.frame.module
+    if not isinstance(function, cst.FunctionDef) or function not in migration.once(_unmentioned):
+        return None
+    imported = migration.once(imported_by)
+    trains = any(
+        use.method in TRAINING and start.frame.function is None and module in imported[start.frame.module]
+        for use in migration.facts.uses
+        for *_, start in [use.site.chain()]
+    )
+    return function.name.value if trains else None
+
+
+def _unmentioned(migration: Migration) -> frozenset[cst.FunctionDef]:
+    """The functions at the top of a module that stand nowhere in the program but where they are defined."""
+    modules = tuple(migration.drafts)
+    return frozenset(
+        unit
+        for module in modules
+        for unit in module.tree.body
+        if isinstance(unit, cst.FunctionDef)
+        and not unit.decorators
+        and list(mentions(unit.name.value, modules)) == [unit.name]
+        and not any(_imports_or_quotes(unit.name.value, other) for other in modules)
+    )
+
+
+def _imports_or_quotes(name: str, module: Module) -> bool:
+    """Whether an import or a text of a module has a name."""
+    if name not in module.text:
+        return False
+    texts = (node.value for node in module.all_of(cst.SimpleString))
+    imported = (part.value for node in module.all_of(cst.ImportAlias) for part in nodes_in(node, cst.Name))
+    return name in imported or any(name in text for text in texts)
+
+
+def _frozen(facts: Facts, migration: Migration) -> set[ModelObject | None]:
     """The models that a module freezes, or layers of; None among them for what may be any."""
+    modules = migration.facts.modules
     frozen: set[ModelObject | None] = set()
     for toggle in facts.toggles:
-        if toggle.assigned == Literal(False):
+        if toggle.assigned == Literal(False) and _idle_function(toggle, migration) is None:
             known = [models_of(option) for option in options(toggle.receiver)]
             frozen.update(*known)
             if not all(models and all(_is_seen(model, modules) for model in models) for models in known):
