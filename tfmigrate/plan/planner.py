@@ -86,7 +86,9 @@ def plan_program(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: Ite
 
         estimators = plan_estimators(facts, drafts)
     rules = tuple(rules)
-    raised = {call: unit for placed in placements for call, unit in placed.raised.sessions}
+    raised: dict[cst.Call, list[Unit]] = {}
+    for call, unit in (pair for placed in placements for pair in placed.raised.sessions):
+        raised.setdefault(call, []).append(unit)
     renamed = _plan_interfaces(facts, drafts, rules, _single_models(placements, facts), raised, copies)
     for module, edit in reversed([raised_edit for placement in placements for raised_edit in placement.raised.edits]):
         drafts[module].edits.append(edit)
@@ -475,7 +477,7 @@ def _plan_interfaces(
     drafts: Mapping[Module, Draft],
     rules: tuple[Rule, ...],
     single: Set[ModelObject],
-    raised: Mapping[cst.Call, Unit],
+    raised: Mapping[cst.Call, Sequence[Unit]],
     copies: Set[Module],
 ) -> set[Module]:
     """What else the old Keras had: all of it in the modules that leave it, names alone where they are asked for.

@@ -16,6 +16,8 @@ from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, dotted, import_statements, only_statement
 from tfmigrate.understand.scopes import Occurrence, Scopes
 
+SET_SESSION = "keras.backend.set_session"
+
 
 @dataclass(frozen=True)
 class Session:
@@ -41,7 +43,7 @@ def _set_sessions(facts: Facts) -> Iterator[Session]:
         small = only_statement(unit)
         call = small.value if isinstance(small, cst.Expr) else None
         if isinstance(unit, cst.SimpleStatementLine) and isinstance(call, cst.Call):
-            if symbol_of(call.func, facts) == "keras.backend.set_session":
+            if symbol_of(call.func, facts) == SET_SESSION:
                 alone = len(call.args) == 1 and not has_stars(call)
                 yield Session(call, unit, call.args[0].value if alone else None)
 

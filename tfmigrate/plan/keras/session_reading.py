@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
+from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import has_stars, keywords, named_items
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.keras.initializer_runs import Runs, idle_run
-from tfmigrate.plan.keras.session_places import Session, symbol_of
+from tfmigrate.plan.keras.session_places import SET_SESSION, Session, is_mentioned, symbol_of
 from tfmigrate.plan.keras.session_settings import NotOnlySettings, Settings
 from tfmigrate.understand.program import Module, dotted, is_docstring, only_statement, root_name, units_of
 from tfmigrate.understand.purity import is_pure
@@ -65,8 +66,8 @@ class Carried:
 class Reading:
     """Reads one session: its settings, and the statements that go with it."""
 
-    def __init__(self, draft: Draft, runs: Runs) -> None:
-        self._draft, self._runs = draft, runs
+    def __init__(self, draft: Draft, runs: Runs, modules: Iterable[Module]) -> None:
+        self._draft, self._runs, self._modules = draft, runs, modules
         self._facts, self._scopes = draft.facts, draft.scopes
         self._found = Carried()
         self._block: cst.CSTNode | None = None
@@ -149,8 +150,11 @@ class Reading:
         mentions = self._scopes.of_variable(node.func.value, scope)
         bindings = [mention for mention in mentions if mention.binds]
         function = bindings[0].unit if len(bindings) == 1 else None
-        if not isinstance(function, cst.FunctionDef) or len(mentions) != 2 or function.decorators:
+        if not isinstance(function, cst.FunctionDef) or function.decorators:
             raise NotOnlySettings("where it was made is unknown")
+        others = {mention.node for mention in mentions if not mention.binds} - {node.func}
+        if not others <= self._given_to_keras() or is_mentioned(function.name.value, self._modules, self._module):
+            raise NotOnlySettings(f"{function.name.value}() makes sessions for others too")
         inner = self._scopes.by_node[function]
         body = units_of(function.body)
         last = body[-1]
@@ -175,6 +179,17 @@ class Reading:
         found.removed.append(returned)
         found.called.append((caller, node))
         found.last = last
+
+    def _given_to_keras(self) -> set[cst.CSTNode]:
+        """The functions whose result `K.set_session(function())` takes, in lines that may change."""
+        given: set[cst.CSTNode] = set()
+        for small in map(only_statement, self._module.places):
+            call = small.value if isinstance(small, cst.Expr) else None
+            if isinstance(call, cst.Call) and symbol_of(call.func, self._facts) == SET_SESSION and len(call.args) == 1:
+                made = call.args[0].value
+                if isinstance(made, cst.Call) and not made.args and self._draft.allows(codes.SESSIONS, call):
+                    given.add(made.func)
+        return given
 
     def _only_value(self, node: cst.Name, scope: LexicalScope) -> cst.BaseExpression:
         """What a name is bound to, when it is read only here, and where it runs initializers; its assignment goes."""

@@ -25,14 +25,22 @@ def session_lines(draft: Draft, modules: Iterable[Module]) -> SessionLines:
     """The statements of every session that only carries settings, and those that only run initializers."""
     runs = initializer_runs(draft.facts, draft.scopes, modules)
     sessions = sessions_of(draft.facts, draft.scopes, modules, runs)
-    readings = {session.call: Reading(draft, runs).session(session) for session in sessions}
+    readings = {session.call: Reading(draft, runs, modules).session(session) for session in sessions}
+    alike = (
+        call
+        for call, carried in readings.items()
+        if not isinstance(carried, str)
+        and carried.settings.numbers is None
+        and not (carried.apart or carried.called or carried.choices)
+    )
     return SessionLines(
         {run.call: frozenset({unit}) for unit, run in runs.items() if run.is_idle and run.of_keras}
         | {
             call: carried.units(draft.module)
             for call, carried in readings.items()
             if not isinstance(carried, str) and not carried.apart
-        }
+        },
+        frozenset(alike),
     )
 
 
@@ -45,7 +53,7 @@ def check(context: Context) -> Iterator[CallChange]:
     yield from _initialised(runs, sessions, context)
     for session in sessions:
         call = session.call
-        reading = Reading(context.draft, runs)
+        reading = Reading(context.draft, runs, context.modules)
         carried = reading.session(session)
         block = [] if isinstance(carried, str) else carried.beside(facts.module)
         start = _below_choices(block, call, facts.module, context.migration.facts) if block else None
@@ -67,7 +75,11 @@ def check(context: Context) -> Iterator[CallChange]:
         edits: list[Edit] = []
         if lines:
             assert start is not None
-            edits.append(Insert(raised.get(call, start), "\n".join(lines), tuple(block), rank=Rank.RULE))
+            function = facts.module.function_round(session.unit)
+            above = [unit for unit in raised.get(call, ()) if facts.module.function_round(unit) is function]
+            callers = [unit for unit in raised.get(call, ()) if unit not in above]
+            edits.append(Insert(above[-1] if above else start, "\n".join(lines), tuple(block), rank=Rank.RULE))
+            edits += [Insert(unit, "\n".join(lines), rank=Rank.RULE) for unit in dict.fromkeys(callers)]
         edits += [Remove(small) for small in carried.removed]
         edits += [Unwrap(whole, None) for whole in carried.whole]
         for unit, own in carried.apart:

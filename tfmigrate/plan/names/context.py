@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -30,7 +30,7 @@ class Migration:
     """The modules that leave the old Keras."""
     single: Set[ModelObject] = frozenset()
     """Models that no strategy has to do with."""
-    raised: Mapping[cst.Call, Unit] = field(default_factory=dict)
+    raised: Mapping[cst.Call, Sequence[Unit]] = field(default_factory=dict)
     """The sessions whose settings shall stand further up: see late_devices.Raised."""
     spreads: bool = True
     """Whether anything may run on several replicas; False in a program that only imports multi_gpu_model."""

@@ -29,6 +29,8 @@ class SessionLines:
     """The statements of a module whose session only carries settings, by the set_session() call that ends them."""
 
     by_call: Mapping[cst.Call, frozenset[cst.CSTNode]] = field(default_factory=dict)
+    alike: frozenset[cst.Call] = frozenset()
+    """Those whose settings are the same wherever they are made, and made whenever their function runs."""
 
     @property
     def lines(self) -> frozenset[cst.CSTNode]:
@@ -43,7 +45,8 @@ class Raised:
     """What goes up to stand before a strategy."""
 
     sessions: tuple[tuple[cst.Call, Unit], ...] = ()
-    """set_session() calls, and the unit of the same module before which the settings of each shall stand."""
+    """set_session() calls, and a unit of the same module before which the settings of each shall stand: instead of
+    where they are, in the same function; in addition, in another one, which calls for them: they may be made again."""
     edits: tuple[tuple[Module, Edit], ...] = ()
 
 
@@ -55,17 +58,17 @@ def raised_settings(
     The settings of a session need nothing and stand anywhere; a variable of the environment goes up where its value is
     known there. Otherwise the strategy cannot be made there.
     """
-    raised: dict[cst.Call, Unit] = {}
+    raised: dict[tuple[cst.Call, Unit], None] = {}
     edits: list[tuple[Module, Edit]] = []
     carrier = Carrier(drafts)
-    seen: set[cst.BaseExpression] = set()
+    seen: set[tuple[cst.BaseExpression, Unit]] = set()
     for choice, maker, at in _late(owner, before, facts):
-        if choice.node in seen:
+        if (choice.node, maker) in seen:
             continue
         module = choice.site.frame.module
         session = sessions.get(module, SessionLines())
-        if isinstance(choice.node, cst.Call) and choice.node in session.by_call and at.frame is choice.site.frame:
-            raised[choice.node] = maker
+        if isinstance(choice.node, cst.Call) and choice.node in session.by_call and _can_go_up(choice, at, session):
+            raised[choice.node, maker] = None
         elif isinstance(choice.node, cst.Call) and dotted(choice.node.func).endswith("Session"):
             continue  # What counts is its set_session(); of a session without one nothing is known.
         elif not any(_precedes(at, wrap.site, facts) for wrap in owner.wraps):
@@ -75,8 +78,25 @@ def raised_settings(
             if moved is None:
                 return _too_late(choice, owner, before)
             edits.extend((module, edit) for edit in moved)
-        seen.add(choice.node)
-    return Raised(tuple(raised.items()), tuple(edits))
+        seen.add((choice.node, maker))
+    # Made just before the strategy, they need not be made once more before what leads to it.
+    settled = {call for call, maker in raised if maker is before}
+    return Raised(tuple(pair for pair in raised if pair[1] is before or pair[0] not in settled), tuple(edits))
+
+
+def _can_go_up(choice: DeviceChoice, at: Site, session: SessionLines) -> bool:
+    """Whether the settings of a session may be made where the function is called that makes them, or above that."""
+    if at.frame is choice.site.frame:
+        return True
+    module = choice.site.frame.module
+    way = [site for site in choice.site.chain() if site.frame is not at.frame]
+    always = all(
+        module.places[site.unit].block is site.frame.function.body
+        for site in way
+        if isinstance(site.frame.function, cst.FunctionDef)
+    )
+    here = all(site.frame.module is module for site in (*way, at))
+    return here and always and choice.node in session.alike
 
 
 def _late(owner: Owner, before: Unit, facts: ProgramFacts) -> Iterator[tuple[DeviceChoice, Unit, Site]]:
@@ -90,7 +110,8 @@ def _late(owner: Owner, before: Unit, facts: ProgramFacts) -> Iterator[tuple[Dev
                 continue
             first, second = met
             module = first.frame.module
-            after = module.order[second.unit] > module.order[first.unit]
+            # Where the strategy is made before a call, what the call does comes after it.
+            after = module.order[second.unit] + (first == place) > module.order[first.unit]
             if after and not module.exclusive(first.unit, second.unit):
                 yield choice, first.unit, second
                 break
