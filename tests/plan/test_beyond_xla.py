@@ -77,6 +77,50 @@ def test_nothing_is_written_elsewhere(text: str) -> None:
     assert "jit_compile=False" not in file.after
 
 
+TWO = """\
+import tensorflow as tf
+from keras.layers import Dense, Input, Lambda, Layer
+from keras.models import Model
+from keras.utils import multi_gpu_model
+
+
+def error(y_true, y_pred):
+    return tf.py_func(abs, [y_true - y_pred], tf.float32)
+
+
+class Shown(Layer):
+    def call(self, t):
+        return tf.Print(t, [t])
+
+
+def train(x, y, gpus):
+    inputs = Input((4,))
+    plain = Model(inputs, Dense(1)(inputs))
+    other = Model(inputs, {layer}(Dense(1)(inputs)))
+    parallel = multi_gpu_model(plain, gpus=gpus) if gpus > 1 else plain
+    parallel.compile("sgd", "mse"{plain})
+    parallel.train_on_batch(x, y)
+    other.compile("sgd", "mse"{other})
+    other.train_on_batch(x, y)
+"""
+
+
+@pytest.mark.parametrize(
+    ("layer", "plain", "other", "told"),
+    [
+        ("Shown()", "", "", "other"),
+        ("Lambda(lambda t: tf.Print(t, [t]))", "", "", "other"),
+        ("", "", ", metrics=[error]", "other"),
+        ("", ", metrics=[error]", "", "model"),
+        ("[Shown][0]()", "", "", "both"),  # a class that is passed about may be anywhere
+    ],
+)
+def test_a_model_that_does_not_run_the_operation_is_compiled(layer: str, plain: str, other: str, told: str) -> None:
+    file = check_migrated(TWO.format(layer=layer, plain=plain, other=other))
+    changed = [line.strip().partition(".")[0] for line in file.after.splitlines() if "jit_compile=False" in line]
+    assert changed == {"both": ["plain", "other"], "model": ["plain"]}.get(told, [told])
+
+
 def test_an_operation_in_another_module_is_named_with_it() -> None:
     text = program("from losses import error", metrics="[error]")
     file = check_migrated(text, losses="import tensorflow as tf\n\n\n" + ERROR)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, has_stars, keywords
+from tfmigrate.plan.change.functions import mentions
 from tfmigrate.plan.keras.compiled_functions import compiled
+from tfmigrate.plan.keras.layer_places import models_by_call
 from tfmigrate.plan.keras.ranks_of_metrics import PYTHON_CALLS
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.contents import models_of
 from tfmigrate.understand.lifecycle import Facts, Use, Wrap
 from tfmigrate.understand.program import Module
-from tfmigrate.understand.values import ModelObject, Parallel, Partial, Value, function_of, options, ordered
+from tfmigrate.understand.values import ClassValue, ModelObject, Parallel, Partial, Value, function_of, options, ordered
 from tfmigrate.walk import calls_in
 
 _TAKES = "jit_compile"
@@ -42,18 +45,19 @@ def check(context: Context) -> Iterator[CallChange]:
     if not context.migration.spreads:
         return
     uses = [use for use in facts.uses if use.method == "compile" and not has_stars(use.call)]
-    alone = dict.fromkeys(
-        use.call for use in uses if _TAKES not in keywords(use.call) and _may_be_alone(use, context.migration)
-    )
-    found = context.migration.once(_found) if alone else None
-    if found is None:
-        return
-    module, operation = found
-    message = (
-        f"on one GPU Keras 3 compiles this model with XLA, which has no `{module.code(operation.func)}` "
-        f"({module.place(operation, facts.module)}): jit_compile=False keeps it as in old Keras"
-    )
-    for call in alone:
+    alone: dict[cst.Call, set[ModelObject]] = {}
+    for use in uses:
+        if _TAKES not in keywords(use.call) and _may_be_alone(use, context.migration):
+            alone.setdefault(use.call, set()).update(use.models)
+    for call, models in alone.items():
+        found = context.migration.once(_operations)
+        run = next((one for one in found if one.models is None or not models.isdisjoint(one.models)), None)
+        if run is None:
+            continue
+        message = (
+            f"on one GPU Keras 3 compiles this model with XLA, which has no `{run.module.code(run.call.func)}` "
+            f"({run.module.place(run.call, facts.module)}): jit_compile=False keeps it as in old Keras"
+        )
         yield CallChange(codes.BEYOND_XLA, call, message, Revision(call, set=((_TAKES, "False"),)))
 
 
@@ -73,37 +77,85 @@ def _parts(models: Iterable[ModelObject]) -> frozenset[ModelObject]:
     return frozenset(part for model in models for part in model.base_models())
 
 
-def _found(migration: Migration) -> tuple[Module, cst.Call] | None:
-    """The first such operation that a layer, a loss or a metric of the program runs."""
-    modules = migration.facts.modules
-    pending = [pair for facts in modules.values() for pair in _entries(facts)]
+@dataclass(frozen=True)
+class _Operation:
+    """A call of such an operation, and the models in which it runs; None for what may be any."""
+
+    module: Module
+    call: cst.Call
+    models: frozenset[ModelObject] | None
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """Code that a training step of some models runs; None for what may be any."""
+
+    module: Module
+    node: cst.CSTNode
+    models: frozenset[ModelObject] | None
+
+
+def _operations(migration: Migration) -> list[_Operation]:
+    """The first such operation of each layer, loss and metric of the program."""
+    entries = [entry for facts in migration.facts.modules.values() for entry in _entries(facts, migration)]
+    return [found for entry in entries if (found := _found(entry, migration)) is not None]
+
+
+def _found(entry: _Entry, migration: Migration) -> _Operation | None:
+    pending = [(entry.module, entry.node)]
     seen: set[cst.CSTNode] = set()
     while pending:
         module, node = pending.pop(0)
-        facts = modules.get(module)
+        facts = migration.facts.modules.get(module)
         if facts is None or node in seen:
             continue
         seen.add(node)
         for call in calls_in(node):
             if facts.canonical(call.func).replace(".compat.v1.", ".") in _BEYOND:
-                return module, call
+                return _Operation(module, call, entry.models)
             pending.extend(_functions(facts.options(call.func)))
     return None
 
 
-def _entries(facts: Facts) -> Iterator[tuple[Module, cst.CSTNode]]:
+def _entries(facts: Facts, migration: Migration) -> Iterator[_Entry]:
     for shown in compiled(facts):
-        yield from _functions(shown.values)
+        yield from (_Entry(*code, shown.models or None) for code in _functions(shown.values))
+    models = migration.once(models_by_call)
     for call in facts.module.calls:
         if facts.canonical(call.func) == "keras.layers.Lambda" and call.args:
             function = keywords(call).get("function", call.args[0]).value
             if isinstance(function, cst.Lambda):
-                yield facts.module, function.body
-            yield from _functions(facts.options(function))
+                yield _Entry(facts.module, function.body, models.get(call))
+            yield from (_Entry(*code, models.get(call)) for code in _functions(facts.options(function)))
     for owner in facts.module.all_of(cst.ClassDef):
         for part in owner.body.body:
             if isinstance(part, cst.FunctionDef) and part.name.value in _STEPS:
-                yield facts.module, part.body
+                yield _Entry(facts.module, part.body, migration.once(_models_of_layers).get(owner))
+
+
+def _models_of_layers(migration: Migration) -> Mapping[cst.ClassDef, frozenset[ModelObject]]:
+    """For each class of layers of the program the models that its layers go into, where that is known of all."""
+    modules, models = migration.facts.modules, migration.once(models_by_call)
+    made: dict[cst.ClassDef, list[frozenset[ModelObject] | None]] = {}
+    unsure: set[cst.ClassDef] = set()
+    for facts in modules.values():
+        called = {call.func: call for call in facts.module.calls}
+        for node, value in facts.values.items():
+            for option in options(value):
+                if isinstance(option, ClassValue) and node not in called:
+                    unsure.update(cls.node for cls in option.ancestors())
+                elif isinstance(option, ClassValue):
+                    for cls in option.ancestors():
+                        made.setdefault(cls.node, []).append(models.get(called[node]))  # type: ignore[index]
+    for facts in modules.values():
+        for owner in facts.module.all_of(cst.ClassDef):
+            if owner not in made and list(mentions(owner.name.value, modules)) == [owner.name]:
+                made[owner] = []  # nothing makes one
+    return {
+        cls: frozenset[ModelObject]().union(*(known for known in each if known is not None))
+        for cls, each in made.items()
+        if cls not in unsure and None not in each
+    }
 
 
 def _functions(values: Iterable[Value]) -> Iterator[tuple[Module, cst.CSTNode]]:
