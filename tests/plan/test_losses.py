@@ -452,6 +452,61 @@ def test_a_penalty_of_a_weight_counts_once_but_for_old_keras_behind_the_wrap(
     assert all("left out of the loss" in message for message in messages)
 
 
+IN_FUNCTIONS = """
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.regularizers import l2
+from keras.utils import multi_gpu_model
+
+
+def penalise(net):
+    for layer in net.layers:
+        layer.add_loss(l2(0.1)(layer.kernel))
+
+
+def train():
+    model = Sequential([Dense(8, input_shape=(4,))])
+    {before}
+    parallel = multi_gpu_model(model, 2)
+    {after}
+    parallel.compile('sgd', 'mse')
+    parallel.fit(x, y)
+
+
+train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ("penalise(model)", "pass", False),
+        ("pass", "penalise(model)", True),
+        ("penalise(model)", "penalise(model)", True),
+        ("late = penalise", "late(model)", True),
+        ("pass", "pass", True),  # whoever calls it, and when
+    ],
+)
+def test_a_function_adds_a_penalty_when_it_is_called(before: str, after: str, told: bool) -> None:
+    file = migrate(IN_FUNCTIONS.format(before=before, after=after), Settings(from_version="keras==2.2.4"))
+    messages = [finding.message for finding in file.findings if finding.code == "TFM407"]
+    assert bool(messages) == told
+    assert all("left out of the loss" in message for message in messages)
+
+
+def test_a_penalty_that_another_module_adds_after_the_wrap_is_told() -> None:
+    function = "def penalise(layer):\n    layer.add_loss(l2(0.1)(layer.kernel))\n"
+    penalties = f"from keras.regularizers import l2\n\n\n{function}"
+    late = "penalise(model.layers[0])"
+    for before, after, told in (("pass", late, True), (late, "pass", False)):
+        main = IN_FUNCTIONS.format(before=before, after=after)
+        head, _, rest = main.partition("def penalise(net):")
+        main = head + "from penalties import penalise\n\n\ndef train" + rest.partition("def train")[2]
+        results = migrate_sources({"train.py": main, "penalties.py": penalties}, Settings(from_version="keras==2.2.4"))
+        codes = [finding.code for file in results for finding in file.findings]
+        assert ("TFM407" in codes) == told
+
+
 METRIC = "\ndef metric(t, p):\n{body}\n\n\nparallel.compile('sgd', 'mse', metrics={metrics})\n"
 DECLARED = "    t = tf.cast(t, p.dtype)\n"
 
