@@ -95,3 +95,36 @@ def test_what_has_no_equal_is_reported(before: str, optimizer: str, said: str) -
 def test_what_no_compile_is_given_stays(before: str, optimizer: str) -> None:
     file = check_migrated(PROGRAM.format(before=before, optimizer=optimizer))
     assert not actions(file, "TFM289")
+
+
+WRAPPED = "from keras.optimizers import TFOptimizer\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "optimizer", "after"),
+    [
+        ("", "TFOptimizer(tf.train.GradientDescentOptimizer(0.1))", "optimizer=tf.keras.optimizers.SGD(0.1))"),
+        ("own = tf.train.AdamOptimizer(0.1, epsilon=1e-8)\n", "TFOptimizer(optimizer=own)", "optimizer=own)"),
+        ("own = TFOptimizer(tf.train.MomentumOptimizer(1, 0.9))\n", "own", "own = tf.keras.optimizers.SGD(1, 0.9)\n"),
+    ],
+)
+def test_one_that_is_wrapped_for_keras_is_unwrapped(before: str, optimizer: str, after: str) -> None:
+    file = check_migrated(PROGRAM.format(before=WRAPPED + before, optimizer=optimizer))
+    assert after in file.after
+    assert "TFOptimizer" not in file.after
+    assert actions(file, "TFM289") == ["rewrite", "rewrite"]
+    assert "TFM501" not in [finding.code for finding in file.findings]
+
+
+@pytest.mark.parametrize(
+    ("before", "optimizer"),
+    [
+        ("", "TFOptimizer(tf.train.RMSPropOptimizer(0.1))"),
+        ("", "TFOptimizer(chosen())"),
+        ("own = TFOptimizer(tf.train.AdamOptimizer(0.1))\nown.optimizer.minimize(loss)\n", "own"),
+    ],
+)
+def test_a_wrapped_one_that_keras_has_not_stays(before: str, optimizer: str) -> None:
+    file = migrate(PROGRAM.format(before=WRAPPED + before, optimizer=optimizer))
+    assert "TFOptimizer(" in file.after
+    assert "warn" in [finding.action for finding in file.findings]

@@ -255,10 +255,10 @@ def _moved_places(
     tables: Tables,
 ) -> Iterator[CallChange]:
     """Positional arguments that have another place today get their names, and so does an epsilon that may change."""
-    if codes.MOVED_PLACES not in tables.wanted or not taken:
-        return
     optimizer = known.rsplit(".", 1)[-1]
-    today = old_keras.TODAY[optimizer.lower()]
+    today = old_keras.TODAY.get(optimizer.lower())
+    if codes.MOVED_PLACES not in tables.wanted or not taken or today is None:
+        return
     if len(taken) > 1:
         place = positions.disputed(taken)[0]
         package, since = PACKAGE[flavour], ".".join(map(str, old_keras.CHANGED[flavour]))

@@ -9,11 +9,12 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import named_arguments, unchanged
+from tfmigrate.plan.change.calls import has_stars, named_arguments, unchanged
 from tfmigrate.plan.change.tf_train import OPTIMIZERS, REFUSED_OPTIMIZERS, Optimizer
-from tfmigrate.plan.edits import Argument, Arguments
+from tfmigrate.plan.edits import Argument, Arguments, Replace
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.values import Opaque, Value, options
 
@@ -25,11 +26,29 @@ _SAME = frozenset({"learning_rate", "rho", "initial_accumulator_value"})
 
 def check(context: Context) -> Iterator[CallChange]:
     """Each one that a compile() is given: Keras's own, where that takes the same steps."""
-    given = context.migration.once(_given)
-    for call in context.facts.module.calls:
-        name = _class_of(context.facts.symbols.get(call.func, ""))
-        if call in given and name is not None:
-            yield _change(call, name, context)
+    facts = context.facts
+    given, wrapped = context.migration.once(_given), dict(_wrapped(facts))
+    inside = frozenset[cst.Call]().union(*wrapped.values())
+    changes = {
+        call: _change(call, name, context)
+        for call in facts.module.calls
+        if (call in given or call in inside) and (name := _class_of(facts.symbols.get(call.func, ""))) is not None
+    }
+    yield from changes.values()
+    for wrapper, calls in wrapped.items():
+        reads = (settled(read.value, context.scopes) for read in facts.module.all_of(cst.Attribute))
+        if wrapper in reads:
+            continue  # `wrapper.optimizer`
+        if calls and all(call in changes and changes[call].action == "rewrite" for call in calls):
+            message = "Keras 3 has no TFOptimizer, and needs none for an optimizer of Keras"
+            yield CallChange(codes.TF_TRAIN_OPTIMIZERS, wrapper, message, Replace(wrapper, (wrapper.args[0].value,)))
+
+
+def _wrapped(facts: Facts) -> Iterator[tuple[cst.Call, frozenset[cst.Call]]]:
+    """Each `TFOptimizer(optimizer)` of standalone Keras, with the calls that make what it is given."""
+    for call in facts.module.calls:
+        if facts.canonical(call.func) == "keras.optimizers.TFOptimizer" and len(call.args) == 1 and not has_stars(call):
+            yield call, frozenset(_calls(facts.options(call.args[0].value)))
 
 
 def _class_of(symbol: str) -> str | None:
