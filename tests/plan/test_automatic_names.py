@@ -6,7 +6,10 @@ import re
 
 import pytest
 
+from tests import forks
 from tests.kit import SETTINGS, actions, check_migrated, migrate
+from tfmigrate.plan.keras.automatic_names import snake
+from tfmigrate.plan.keras.one_more import ARGUMENTS, layer_of
 from tfmigrate.result import FileResult
 from tfmigrate.rewrite import migrate_sources
 
@@ -18,6 +21,8 @@ from {keras}.utils import multi_gpu_model
 model = Sequential([{layers}, Flatten()])
 multi_gpu_model(model, gpus=2).compile("sgd", "mse")
 """
+CLEAR = "from keras import backend\nbackend.clear_session()\n"
+"""Counting begins anew there."""
 FIRST = "Conv2D(4, 3, input_shape=(8, 8, 3)), BatchNormalization(), LeakyReLU()"
 
 
@@ -34,8 +39,12 @@ FIRST = "Conv2D(4, 3, input_shape=(8, 8, 3)), BatchNormalization(), LeakyReLU()"
         ("Conv2D(4, 3, name='a', input_shape=(8, 8, 3)), Conv2D(4, 3, name='conv2d')", 0),
     ],
 )
-def test_a_name_that_the_first_unnamed_layer_gets_is_reported(layers: str, told: int) -> None:
-    assert actions(migrate(HEAD.format(keras="keras", layers=layers)), "TFM281") == ["warn"] * told
+def test_a_name_that_the_first_unnamed_layer_gets_is_taken_by_another_one(layers: str, told: int) -> None:
+    text = HEAD.format(keras="keras", layers=layers)
+    file = check_migrated(text)
+    assert actions(file, "TFM281") == ["rewrite"] * told
+    assert file.after.count("  # takes the name ") == told
+    assert actions(migrate(f"{CLEAR}{text}"), "TFM281") == ["warn"] * told
 
 
 TWO = """\
@@ -77,7 +86,10 @@ def test_layers_of_different_models_do_not_meet(code: str) -> None:
     ],
 )
 def test_layers_that_may_be_in_one_model_may_meet(code: str) -> None:
-    assert actions(migrate(TWO.format(code=code)), "TFM281") == ["warn"]
+    file = migrate(TWO.format(code=code))
+    assert actions(file, "TFM281") == ["rewrite"]
+    assert file.after.count("tf.keras.layers.Dense(1)  # takes the name dense: the next is dense_1\n") == 1
+    assert actions(migrate(CLEAR + TWO.format(code=code)), "TFM281") == ["warn"]
 
 
 def test_tf_keras_always_began_so() -> None:
@@ -190,10 +202,38 @@ REPEATED = "model = Sequential()\nfor units in sizes:\n    model.add(Dense(units
         "def build():\n    return Sequential([Dense(8), Dense(1)])\n\n\nsearch(build)\nmodel = build()",
     ],
 )
-def test_a_layer_that_cannot_be_counted_is_told_where_it_is_mentioned(code: str) -> None:
-    file = migrate(PROGRAM.format(code=code, text='print(model.get_layer("dense_2").units)'))
+def test_one_more_is_made_before_layers_that_cannot_be_counted(code: str) -> None:
+    text = PROGRAM.format(code=code, text='print(model.get_layer("dense_2").units)')
+    file = migrate(text)
     assert names_in(file) == []
-    assert actions(file, "TFM281") == ["warn"]
+    assert actions(file, "TFM281") == ["rewrite"]
+    before, made, _ = file.after.partition("tf.keras.layers.Dense(1)  # takes the name dense: the next is dense_1\n")
+    assert made
+    assert "Dense(" not in before
+    assert migrate(file.after).after == file.after
+    told = migrate(CLEAR + text)
+    assert actions(told, "TFM281") == ["warn"], "what tells is where it is mentioned"
+    assert "takes the name" not in told.after
+
+
+LSTM = "model = Sequential()\nfor units in sizes:\n    model.add(LSTM(units, return_sequences=True))"
+POOLED = "from keras.applications import InceptionV3\n\nbase = InceptionV3()\nmodel = Sequential()\nmodel.add(base)\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "name", "modules"),
+    [
+        (LSTM, "lstm_2", {}),  # makes a variable
+        (f"{POOLED}for _ in sizes:\n    model.add(BatchNormalization())", "batch_normalization_2", {}),
+        (REPEATED, "dense_2", {"parts": "from keras.layers import Dense\n\n\ndef more():\n    return Dense(3)\n"}),
+        (f"{REPEATED}  # tfmigrate: skip[TFM281]", "dense_2", {}),
+    ],
+)
+def test_where_one_more_cannot_be_made_it_is_told(code: str, name: str, modules: dict[str, str]) -> None:
+    heading = "from keras.layers import BatchNormalization, LSTM\n" + "".join(f"import {each}\n" for each in modules)
+    file = migrate(heading + PROGRAM.format(code=code, text=f"print(model.get_layer({name!r}))"), **modules)
+    assert "warn" in actions(file, "TFM281")
+    assert "takes the name" not in file.after
 
 
 OWN = """\
@@ -281,7 +321,8 @@ model = Model(rows, unit(unit(rows, 3), 2, "dense_7"))"""
 
 def test_a_name_that_a_call_leaves_out_is_keras_s_own() -> None:
     file = migrate(PROGRAM.format(code=NAMED_OR_NOT, text='print(model.get_layer("dense_1"))'))
-    assert actions(file, "TFM281") == ["warn"]
+    assert actions(file, "TFM281") == ["rewrite"]
+    assert "takes the name dense" in file.after
     file = migrate(PROGRAM.format(code=NAMED_OR_NOT, text='print(model.get_layer("dense_7"))'))
     assert actions(file, "TFM281") == []
 
@@ -401,3 +442,22 @@ def test_a_model_that_is_looked_up_by_the_name_it_got(keras: str, looked: str, t
     assert actions(file, "TFM281") == ["warn"] * told
     named = check_migrated(NESTED.format(keras=keras, looked=looked, named=f", name={looked.rpartition('=')[2]}"))
     assert not actions(named, "TFM281")
+
+
+FRESH = f"""
+import tensorflow as tf
+
+for code in {sorted(map(layer_of, ARGUMENTS))!r}:
+    first = eval("tf." + code)
+    print(code, first.name, eval("tf." + code).name == first.name + "_1", len(first.weights))
+tf.config.threading.set_inter_op_parallelism_threads(2)  # RuntimeError once TensorFlow has started its devices
+print("end")
+"""
+
+
+@pytest.mark.runs_tensorflow
+@pytest.mark.parametrize("keras", [3, 2])
+def test_one_more_layer_takes_the_first_name_and_starts_nothing(keras: int, python: forks.Python) -> None:
+    lines = python(keras, FRESH).stdout.splitlines()
+    names = {kind: snake(kind) for kind in ARGUMENTS}
+    assert lines == [*(f"{layer_of(kind)} {names[kind]} True 0" for kind in sorted(ARGUMENTS, key=layer_of)), "end"]

@@ -19,6 +19,7 @@ parallel.train_on_batch(x, y)
 """
 MODEL = "model = Sequential([Dense(4, input_shape=(4,)), Activation('relu'), Dense(4), Dense(1, name='out')])\n"
 LOAD = "model.load_weights('start.h5', by_name=True)"
+CLEAR = "from keras import backend\nbackend.clear_session()\n"
 REPEATED = (
     "def block(model):\n    model.add(Conv2D(4, 3))\n    model.add(BatchNormalization())\n\n\n"
     "model = Sequential()\nfor _ in range(3):\n    block(model)\n"
@@ -45,8 +46,17 @@ def test_layers_with_weights_get_the_names_that_the_file_has(load: str) -> None:
     assert actions(file, "TFM281") == ["rewrite", "rewrite"]
 
 
-def test_layers_that_cannot_be_counted_are_told_where_it_is_loaded() -> None:
+def test_one_more_is_made_before_layers_that_cannot_be_counted() -> None:
     file = check_migrated(program(REPEATED + LOAD))
+    assert actions(file, "TFM281") == ["rewrite"]
+    before, _, after = file.after.partition("def block(")
+    assert "tf.keras.layers.BatchNormalization()  # takes the name batch_normalization: the next is" in before
+    assert "tf.keras.layers.Conv2D(1, 1)  # takes the name conv2d: the next is conv2d_1\n" in before
+    assert "name=" not in after.replace("by_name=", "")
+
+
+def test_where_counting_begins_anew_they_are_told_where_it_is_loaded() -> None:
+    file = check_migrated(program(CLEAR + REPEATED + LOAD))
     (finding,) = (finding for finding in file.findings if finding.code == "TFM281")
     assert (finding.action, file.before.splitlines()[finding.line - 1]) == ("warn", LOAD)
     assert "'batch_normalization_1'" in finding.message
@@ -95,6 +105,9 @@ def test_names_that_are_taken_apart_are_those_of_old_keras(read: str) -> None:
     file = check_migrated(program(f"import re\n{MODEL}{FOR}{read}"))
     assert actions(file, "TFM281") == ["rewrite"] * 3
     file = check_migrated(program(f"import re\n{REPEATED}{FOR}{read}"))
+    assert actions(file, "TFM281") == ["rewrite"]
+    assert "tf.keras.layers.Conv2D(1, 1)  # takes the name conv2d" in file.after
+    file = check_migrated(program(f"import re\n{CLEAR}{REPEATED}{FOR}{read}"))
     (finding,) = (finding for finding in file.findings if finding.code == "TFM281")
     assert finding.action == "warn"
     assert "no number" in finding.message

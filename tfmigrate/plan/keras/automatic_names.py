@@ -11,9 +11,12 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, keywords, passed_as, quoted, text_of
+from tfmigrate.plan.change.functions import place_for_function
+from tfmigrate.plan.edits import Insert, Rank
 from tfmigrate.plan.keras.creation_order import kind_of, numbers_of_layers, unnamed_layers
 from tfmigrate.plan.keras.layer_places import models_by_call
 from tfmigrate.plan.keras.loads_by_name import NamesRead, loads_by_name
+from tfmigrate.plan.keras.one_more import layer_of, modules_by_kind
 from tfmigrate.plan.keras.parts_of_names import parts_of_names
 from tfmigrate.plan.keras.texts_of_names import Mention, given_names, mentions_in
 from tfmigrate.plan.names.context import Context, Migration
@@ -25,33 +28,85 @@ def check(context: Context) -> Iterator[CallChange]:
     """A layer whose automatic name the program mentions is given it; where it cannot be counted, that is reported."""
     if (context.settings.written_for("keras") or ()) >= (3,):
         return
-    yield from _clashes(context)
     yield from _models_looked_up(context)
-    found = context.migration.once(_depended_on)
+    found, begun = context.migration.once(_depended_on), context.migration.once(_begun)
+    yield from _one_more(begun, context)
+    for call, kind, name in context.migration.once(_clashes):
+        if call in context.facts.module.calls and kind not in begun:
+            message = (
+                f"Keras 3 calls the first {kind} without a name {text_of(name)!r} too, and refuses two layers of "
+                "one name in a model: give this one another name"
+            )
+            yield CallChange(codes.AUTOMATIC_NAMES, name, message, action="warn")
     for call in context.facts.module.calls:
         if call in found.named:
             yield _named(call, found.named[call], found, context)
     for mention in found.uncounted.get(context.facts.module, ()):
-        yield CallChange(codes.AUTOMATIC_NAMES, mention.node, _advice(mention), action="warn")
+        if not (mention.is_of_layer and any(snake(kind) == mention.prefix for kind in begun)):
+            yield CallChange(codes.AUTOMATIC_NAMES, mention.node, _advice(mention), action="warn")
     for read in found.read:
-        if read.module is context.facts.module:
-            yield CallChange(codes.AUTOMATIC_NAMES, read.node, _advice_of_names(read), action="warn")
+        left = {kind: calls for kind, calls in read.layers.items() if kind not in begun}
+        if read.module is context.facts.module and left:
+            advice = _advice_of_names(replace(read, layers=left))
+            yield CallChange(codes.AUTOMATIC_NAMES, read.node, advice, action="warn")
 
 
-def _clashes(context: Context) -> Iterator[CallChange]:
-    """Standalone Keras counted from `conv2d_1`; where all layers of a kind in a model have names, nothing is said."""
-    unnamed = context.migration.once(unnamed_layers)
-    for call in context.facts.module.calls:
-        kind, name = kind_of(call, context.facts), keywords(call).get("name")
-        if not kind or kind == "Input" or name is None or text_of(name.value) != snake(kind):
-            continue
-        others = (other for other, surely in unnamed.get(kind, {}).items() if surely)
-        if any(_may_meet(call, other, context.migration) for other in others):
-            message = (
-                f"Keras 3 calls the first {kind} without a name {text_of(name.value)!r} too, and refuses two layers of "
-                "one name in a model: give this one another name"
-            )
-            yield CallChange(codes.AUTOMATIC_NAMES, name.value, message, action="warn")
+def _one_more(begun: Mapping[str, Module], context: Context) -> Iterator[CallChange]:
+    """Makes one layer of some kinds before all others of this module."""
+    facts = context.facts
+    kinds = sorted(kind for kind, module in begun.items() if module is facts.module)
+    if not kinds:
+        return
+    made = [call for call in facts.module.calls if kind_of(call, facts) in kinds]
+    first = snake(kinds[0])
+    lines = [
+        f"{context.tf}.{layer_of(kind, context.quote)}  # takes the name {snake(kind)}: the next is {snake(kind)}_1"
+        for kind in kinds
+    ]
+    message = (
+        f"old Keras called the first of its layers '{first}_1', today's calls it {first!r}, and names are used that "
+        f"say which is meant: one more {' and '.join(kinds)}, made before the others, takes the name that is too many"
+    )
+    insert = Insert(place_for_function(facts.module, made), "\n".join(lines), rank=Rank.RULE)
+    yield CallChange(codes.AUTOMATIC_NAMES, made[0], message, insert)
+
+
+def _begun(migration: Migration) -> Mapping[str, Module]:
+    """The kinds of layers of which one more is made first, with the module: those whose names matter, and of which no
+    layer gets a name for good."""
+    found = migration.once(_depended_on)
+    prefixes = {mention.prefix for each in found.uncounted.values() for mention in each if mention.is_of_layer}
+    concerned = {kind for _, kind, _ in migration.once(_clashes)}.union(*(read.layers for read in found.read))
+    named = set(found.named.values())
+    return {
+        kind: module
+        for kind, module in migration.once(modules_by_kind).items()
+        if (kind in concerned or snake(kind) in prefixes)
+        and not any(name.startswith(f"{snake(kind)}_") for name in named)
+        and _may_change(kind, module, migration)
+    }
+
+
+def _may_change(kind: str, module: Module, migration: Migration) -> bool:
+    """Whether no layer of a kind is left alone: the first of them is where this is reported."""
+    facts, draft = migration.facts.modules[module], migration.drafts[module]
+    return all(draft.allows(codes.AUTOMATIC_NAMES, call) for call in module.calls if kind_of(call, facts) == kind)
+
+
+def _clashes(migration: Migration) -> list[tuple[cst.Call, str, cst.BaseExpression]]:
+    """Layers with the name that Keras 3 gives the first one without: standalone Keras counted from `conv2d_1`. Where
+    all layers of a kind in a model have names, there are none."""
+    unnamed = migration.once(unnamed_layers)
+    found = []
+    for facts in migration.facts.modules.values():
+        for call in facts.module.calls:
+            kind, name = kind_of(call, facts), keywords(call).get("name")
+            if not kind or kind == "Input" or name is None or text_of(name.value) != snake(kind):
+                continue
+            others = (other for other, surely in unnamed.get(kind, {}).items() if surely)
+            if any(_may_meet(call, other, migration) for other in others):
+                found.append((call, kind, name.value))
+    return found
 
 
 _OF_MODEL = re.compile(r"(model|functional|sequential)(_\d+)?").fullmatch

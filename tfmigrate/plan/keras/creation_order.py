@@ -34,7 +34,7 @@ _ALIASES = {
     "Deconvolution2D": "Conv2DTranspose", "Deconvolution3D": "Conv3DTranspose",
     "SeparableConvolution1D": "SeparableConv1D", "SeparableConvolution2D": "SeparableConv2D",
 }  # fmt: skip
-_NAMED_IN_APPLICATIONS = frozenset({"Dense", "Embedding", "LSTM", "GRU", "TimeDistributed", "Bidirectional"})
+NAMED_IN_APPLICATIONS = frozenset({"Dense", "Embedding", "LSTM", "GRU", "TimeDistributed", "Bidirectional"})
 """Kinds of which no network of keras_applications 1.0.8 makes a layer without a name."""
 _MAKE_NO_LAYERS = frozenset(sys.stdlib_module_names) | {
     "PIL", "absl", "albumentations", "cv2", "gym", "h5py", "imageio", "imgaug", "joblib", "keras", "librosa",
@@ -268,7 +268,7 @@ class _Order:
         elif known == names.MULTI_GPU_MODEL:
             self._lose({"Lambda"})
         elif known.startswith("keras.applications"):
-            self._lose(self._kinds - _NAMED_IN_APPLICATIONS - ({"Input"} if not _makes_input(node, facts) else set()))
+            self._lose(self._kinds - NAMED_IN_APPLICATIONS - ({"Input"} if not _makes_input(node, facts) else set()))
         else:
             self._enter(facts.options(node.func))
 
