@@ -1,0 +1,128 @@
+"""`K.function([model.input], [layer.output])`, which Keras 3 lacks: a model of the same tensors is called instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.calls import has_stars
+from tfmigrate.plan.change.helper import Helper
+from tfmigrate.plan.edits import Edit, Replace
+from tfmigrate.plan.names.context import Context, Migration
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.reaching import bound, settled
+from tfmigrate.understand.scopes import Scopes
+
+_FUNCTION = "keras.backend.function"
+_PHASE = "keras.backend.learning_phase"
+_SET_PHASE = "keras.backend.set_learning_phase"
+_INPUTS = frozenset({"keras.Input", "keras.layers.Input"})
+
+
+def check(context: Context) -> Iterator[CallChange]:
+    """The calls whose tensors are all inputs and outputs of layers and models; any other keeps its warning."""
+    if context.migration.once(_sets_phase):
+        return  # It says whether a function trains that is not told.
+    helper = Helper.of(context.draft, "function_of")
+    changes = []
+    for call in context.facts.module.calls:
+        edits = _edits(call, helper.name, context) if context.facts.canonical(call.func) == _FUNCTION else None
+        if edits is not None:
+            message = "Keras 3 has no K.function(): a model of the same inputs and outputs is called instead"
+            changes.append(CallChange(codes.BACKEND_FUNCTIONS, call, message, edits[0], more=tuple(edits[1:])))
+    yield from helper.brought_by([change.node for change in changes], changes)
+
+
+def _sets_phase(migration: Migration) -> bool:
+    modules = migration.facts.modules.values()
+    return any(facts.canonical(call.func) == _SET_PHASE for facts in modules for call in facts.module.calls)
+
+
+def _edits(call: cst.Call, name: str, context: Context) -> list[Edit] | None:
+    """What becomes of a call; None where it takes more than tensors of layers."""
+    facts, scopes = context.facts, context.scopes
+    given = bound(call.args, ("inputs", "outputs")) if not has_stars(call) else None
+    if given is None or set(given) != {"inputs", "outputs"}:
+        return None
+    edits: list[Edit] = [Replace(call.func, name)]
+    inputs = given["inputs"].value
+    tensors = _without_phase(inputs, facts)
+    if tensors is None:
+        return None
+    if tensors is not inputs:
+        edits.append(_written(inputs, tensors))
+    listed = _listed(tensors)
+    if listed is None or not all(_is_input(part, facts, scopes) for part in listed):
+        return None
+    outputs = _listed(given["outputs"].value)
+    if outputs is None or not all(_is_output(part, scopes) for part in outputs):
+        return None
+    return edits
+
+
+_Tensors = cst.BaseExpression | Sequence[cst.BaseExpression]
+
+
+def _without_phase(inputs: cst.BaseExpression, facts: Facts) -> _Tensors | None:
+    """Some inputs without `K.learning_phase()` at their end; None where it stands elsewhere.
+
+    `[a, b, K.learning_phase()]`, `model.inputs + [K.learning_phase()]`.
+    """
+    if isinstance(inputs, cst.List | cst.Tuple):
+        parts = [element.value for element in inputs.elements]
+        phases = [place for place, part in enumerate(parts) if _is_phase(part, facts)]
+        if not phases:
+            return inputs
+        starred = any(isinstance(element, cst.StarredElement) for element in inputs.elements)
+        return parts[:-1] if phases == [len(parts) - 1] and len(parts) > 1 and not starred else None
+    if isinstance(inputs, cst.BinaryOperation) and isinstance(inputs.operator, cst.Add):
+        last = _listed(inputs.right)
+        return inputs.left if last is not None and len(last) == 1 and _is_phase(last[0], facts) else None
+    return inputs
+
+
+def _written(inputs: cst.BaseExpression, tensors: _Tensors) -> Replace:
+    """The edit that leaves of some inputs these."""
+    if isinstance(tensors, cst.BaseExpression):
+        return Replace(inputs, (tensors,))
+    code: list[str | cst.BaseExpression] = []
+    for part in tensors:
+        code += [", " if code else "[", part]
+    return Replace(inputs, (*code, "]"))
+
+
+def _is_phase(node: cst.BaseExpression, facts: Facts) -> bool:
+    return isinstance(node, cst.Call) and facts.canonical(node.func) == _PHASE
+
+
+def _listed(tensors: _Tensors) -> list[cst.BaseExpression] | None:
+    """The tensors of a list, or what is itself a list of them; None for anything else."""
+    if not isinstance(tensors, cst.BaseExpression):
+        return list(tensors)
+    if isinstance(tensors, cst.List | cst.Tuple):
+        starred = any(isinstance(element, cst.StarredElement) for element in tensors.elements)
+        return None if starred or not tensors.elements else [element.value for element in tensors.elements]
+    if isinstance(tensors, cst.ListComp):
+        return [tensors.elt]
+    several = isinstance(tensors, cst.Attribute) and tensors.attr.value in ("inputs", "outputs")
+    return [tensors] if several else None
+
+
+def _is_input(node: cst.BaseExpression, facts: Facts, scopes: Scopes) -> bool:
+    node = settled(node, scopes)
+    if isinstance(node, cst.Call):
+        return facts.canonical(node.func) in _INPUTS
+    return _attribute(node) in ("input", "inputs")
+
+
+def _is_output(node: cst.BaseExpression, scopes: Scopes) -> bool:
+    return _attribute(settled(node, scopes)) in ("output", "outputs")
+
+
+def _attribute(node: cst.BaseExpression) -> str:
+    """The name of the attribute that is read: `inputs` of `model.inputs[0]`."""
+    node = node.value if isinstance(node, cst.Subscript) else node
+    return node.attr.value if isinstance(node, cst.Attribute) else ""
