@@ -14,6 +14,9 @@ from tests.kit import actions, check_unchanged, migrate, with_model
         "print(parallel_model.targets)",
         "model.metrics_tensors.append(1)",
         "nodes = model.layers[1].inbound_nodes",
+        "mask = model.layers[1].output_mask",
+        "mask = model.get_layer('words').input_mask",
+        "mask = words.get_output_mask_at(0)",
         "state = parallel_model.optimizer.get_weights()",
         "parallel_model.optimizer.set_weights(state)",
         "make = model._standardize_user_data",
@@ -32,6 +35,7 @@ def test_what_keras_3_does_not_have_is_told(line: str) -> None:
         "model.set_weights(values)",
         "model.layers[1].set_weights(values)",
         "print(batch.targets, rows.updates)",
+        "print(features.input_mask, part.output_mask)",
         "class Own:\n    def __init__(self):\n        self.targets = self.updates = 0\n\n\nprint(Own().targets)",
     ],
 )

@@ -39,7 +39,20 @@ _OF_MODELS: Mapping[str, str] = {
     ),
 }  # fmt: skip
 """Attributes and methods that a Model of Keras 2.3 or older had and that of Keras 3 has not, with what to do."""
-_OF_LAYERS = ("inbound_nodes", "outbound_nodes")
+_OF_LAYERS: Mapping[str, str] = {
+    **{
+        name: f"`_{name}` is a list of its calls, whose nodes have other attributes; build the model anew with "
+        "`keras.models.clone_model` where you can"
+        for name in ("inbound_nodes", "outbound_nodes")
+    },
+    **dict.fromkeys(
+        ("input_mask", "output_mask", "get_input_mask_at", "get_output_mask_at"),
+        "`compute_mask(inputs, mask)` gives the mask of what it computes",
+    ),
+}
+"""Of a layer of Keras 2, which that of Keras 3 has not, with what to do."""
+_COMMON = frozenset({"input_mask", "output_mask"})
+"""Names that other things have too."""
 _OF_OPTIMIZERS = ("get_weights", "set_weights")
 
 
@@ -53,10 +66,9 @@ def check(context: Context) -> Iterator[CallChange]:
         if name in _OF_MODELS and may_be_model(node.value, facts) and not _is_own(node.value, facts):
             message = f"a model of Keras 3 has no `{name}` (AttributeError): {_OF_MODELS[name]}"
         elif name in _OF_LAYERS and not _is_own(node.value, facts):
-            message = (
-                f"a layer of Keras 3 has no `{name}` (AttributeError): `_{name}` is a list of its calls, whose nodes "
-                "have other attributes; build the model anew with `keras.models.clone_model` where you can"
-            )
+            if name in _COMMON and not _is_layer(node.value, facts):
+                continue
+            message = f"a layer of Keras 3 has no `{name}` (AttributeError): {_OF_LAYERS[name]}"
         elif name in _OF_OPTIMIZERS and _is_optimizer(node.value, facts):
             message = (
                 f"an optimizer of Keras 3 has no `{name}()` (AttributeError): a model that is saved to a .keras file "
@@ -70,6 +82,16 @@ def check(context: Context) -> Iterator[CallChange]:
 def _is_own(node: cst.BaseExpression, facts: Facts) -> bool:
     """Whether it may be an object of a class of the program, with attributes of its own."""
     return dotted(node) == "self" or any(isinstance(option, Instance) for option in facts.options(node))
+
+
+def _is_layer(node: cst.BaseExpression, facts: Facts) -> bool:
+    """Whether it is made by Keras, or taken from a model: `model.layers[1]`, `model.get_layer("words")`."""
+    if isinstance(node, cst.Subscript):
+        return isinstance(node.value, cst.Attribute) and node.value.attr.value == "layers"
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value == "get_layer":
+        return True
+    options = facts.options(node)
+    return bool(options) and all(isinstance(option, Made) and option.kind == "layer" for option in options)
 
 
 def _is_optimizer(node: cst.BaseExpression, facts: Facts) -> bool:
