@@ -51,6 +51,24 @@ def test_a_tensor_of_the_parallel_model_is_that_of_the_model() -> None:
     assert "look = function_of([net.input], [net.output])\n" in file.after
 
 
+@pytest.mark.parametrize(
+    ("lines", "after"),
+    [
+        ("every = [layer.output for layer in net.layers]\nlook = K.function([x] + [K.learning_phase()], every)",
+         "look = function_of([x], every)"),
+        ("every = [one.output for one in net.layers]\nlooks = [K.function([x, K.learning_phase()], [y]) for y in every]",
+         "looks = [function_of([x], [y]) for y in every]"),
+        ("for y in [net.output, net.layers[1].output]:\n    looks.append(K.function([x], [y]))",
+         "    looks.append(function_of([x], [y]))"),
+        ("given = [net.input]\nlook = K.function(given, net.outputs)", "look = function_of(given, net.outputs)"),
+    ],
+)  # fmt: skip
+def test_tensors_may_be_listed_elsewhere(lines: str, after: str) -> None:
+    file = check_migrated(f"{HEAD.format(keras='keras')}{lines}\n")
+    assert after in file.after
+    assert actions(file, "TFM263") == ["rewrite"]
+
+
 def test_a_sequential_has_its_tensors_by_their_place() -> None:
     head = HEAD.format(keras="keras").replace("import Model", "import Model, Sequential")
     text = f"{head}chain = Sequential([Dense(1, input_shape=(4,))])\nlook = K.function([chain.input], [chain.output])\n"
@@ -72,6 +90,8 @@ def test_a_sequential_has_its_tensors_by_their_place() -> None:
         "[*net.inputs, K.learning_phase()], [net.output]",
         "*both",
         "[], [net.output]",
+        "[x], [y for y in found]",
+        "[x], [net.output * 2]",
     ],
 )
 def test_any_other_function_is_reported(given: str) -> None:

@@ -13,7 +13,7 @@ from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.edits import Edit, Replace
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.reaching import bound, settled
+from tfmigrate.understand.reaching import bound, reaching, settled
 from tfmigrate.understand.scopes import Scopes
 
 _FUNCTION = "keras.backend.function"
@@ -54,11 +54,11 @@ def _edits(call: cst.Call, name: str, context: Context) -> list[Edit] | None:
         return None
     if tensors is not inputs:
         edits.append(_written(inputs, tensors))
-    listed = _listed(tensors)
+    listed = _listed(tensors, context)
     if listed is None or not all(_is_input(part, facts, scopes) for part in listed):
         return None
-    outputs = _listed(given["outputs"].value)
-    if outputs is None or not all(_is_output(part, scopes) for part in outputs):
+    outputs = _listed(given["outputs"].value, context)
+    if outputs is None or not all(_is_output(part, context) for part in outputs):
         return None
     return edits
 
@@ -79,8 +79,8 @@ def _without_phase(inputs: cst.BaseExpression, facts: Facts) -> _Tensors | None:
         starred = any(isinstance(element, cst.StarredElement) for element in inputs.elements)
         return parts[:-1] if phases == [len(parts) - 1] and len(parts) > 1 and not starred else None
     if isinstance(inputs, cst.BinaryOperation) and isinstance(inputs.operator, cst.Add):
-        last = _listed(inputs.right)
-        return inputs.left if last is not None and len(last) == 1 and _is_phase(last[0], facts) else None
+        last = inputs.right.elements if isinstance(inputs.right, cst.List | cst.Tuple) else ()
+        return inputs.left if len(last) == 1 and _is_phase(last[0].value, facts) else None
     return inputs
 
 
@@ -98,10 +98,11 @@ def _is_phase(node: cst.BaseExpression, facts: Facts) -> bool:
     return isinstance(node, cst.Call) and facts.canonical(node.func) == _PHASE
 
 
-def _listed(tensors: _Tensors) -> list[cst.BaseExpression] | None:
+def _listed(tensors: _Tensors, context: Context) -> list[cst.BaseExpression] | None:
     """The tensors of a list, or what is itself a list of them; None for anything else."""
     if not isinstance(tensors, cst.BaseExpression):
         return list(tensors)
+    tensors = settled(tensors, context.scopes)
     if isinstance(tensors, cst.List | cst.Tuple):
         starred = any(isinstance(element, cst.StarredElement) for element in tensors.elements)
         return None if starred or not tensors.elements else [element.value for element in tensors.elements]
@@ -118,8 +119,21 @@ def _is_input(node: cst.BaseExpression, facts: Facts, scopes: Scopes) -> bool:
     return _attribute(node) in ("input", "inputs")
 
 
-def _is_output(node: cst.BaseExpression, scopes: Scopes) -> bool:
-    return _attribute(settled(node, scopes)) in ("output", "outputs")
+def _is_output(node: cst.BaseExpression, context: Context) -> bool:
+    node = settled(node, context.scopes)
+    if isinstance(node, cst.Name):
+        several = _run_over(node, context)
+        listed = _listed(several, context) if several is not None else None
+        return listed is not None and all(_attribute(settled(part, context.scopes)) == "output" for part in listed)
+    return _attribute(node) in ("output", "outputs")
+
+
+def _run_over(node: cst.Name, context: Context) -> cst.BaseExpression | None:
+    """What a loop runs over whose variable a name is."""
+    scope = context.scopes.holding(node)
+    bindings = reaching(node.value, scope, context.scopes) if scope is not None else []
+    loops = context.facts.module.all_of(cst.CompFor, cst.For)
+    return next((loop.iter for loop in loops if [loop.target] == [binding.node for binding in bindings]), None)
 
 
 def _attribute(node: cst.BaseExpression) -> str:
