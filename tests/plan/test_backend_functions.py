@@ -56,8 +56,8 @@ def test_a_tensor_of_the_parallel_model_is_that_of_the_model() -> None:
     [
         ("every = [layer.output for layer in net.layers]\nlook = K.function([x] + [K.learning_phase()], every)",
          "look = function_of([x], every)"),
-        ("every = [one.output for one in net.layers]\nlooks = [K.function([x, K.learning_phase()], [y]) for y in every]",
-         "looks = [function_of([x], [y]) for y in every]"),
+        ("every = [one.output for one in net.layers]\na = [K.function([x, K.learning_phase()], [y]) for y in every]",
+         "a = [function_of([x], [y]) for y in every]"),
         ("for y in [net.output, net.layers[1].output]:\n    looks.append(K.function([x], [y]))",
          "    looks.append(function_of([x], [y]))"),
         ("given = [net.input]\nlook = K.function(given, net.outputs)", "look = function_of(given, net.outputs)"),

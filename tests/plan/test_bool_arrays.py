@@ -154,3 +154,29 @@ def test_any_other_array_stays(made: str) -> None:
     file = check_migrated(PROGRAM.format(made=made, given="x, y"))
     assert f"{made}\n" in file.after
     assert actions(file, "TFM431") == []
+
+
+@pytest.mark.parametrize(
+    "made",
+    ["x = z[:16]", "x = z", "(x, v) = z[:16], z[16:]\nprint(~v)", "z = z[order]\nx = z[:16]", "w = z[n]\nx = w[:16]"],
+)
+def test_rows_of_one_are_converted(made: str) -> None:
+    file = check_migrated(PROGRAM.format(made=f"z = np.zeros((32, 4), dtype=bool)\nz[0] = 1\n{made}", given="x, y"))
+    assert 'from_tensor_slices((x.astype("float32"), y))' in file.after
+    assert actions(file, "TFM431") == ["rewrite"]
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "x = np.zeros((32, 4), dtype=bool)\nx = x.astype('float32')",
+        "x = np.zeros((32, 4), dtype=bool)\nx = x * 2",
+        "z = np.zeros((32, 4), dtype=bool)\nx = images[z]",
+        "z = np.zeros((32, 4), dtype=bool)\nx, v = split(z)",
+        "x = np.zeros((32, 4), dtype=bool)\nfor x in parts:\n    pass",
+    ],
+)
+def test_what_becomes_another_array_stays(made: str) -> None:
+    file = check_migrated(PROGRAM.format(made=made, given="x, y"))
+    assert made in file.after
+    assert actions(file, "TFM431") == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests import forks
 from tests.kit import actions, check_migrated
 
 PROGRAM = """
@@ -85,3 +86,28 @@ def test_others_stay(made: str, line: str) -> None:
     file = check_migrated(PROGRAM.format(made=made, line=line))
     assert line in file.after
     assert actions(file, "TFM242") == []
+
+
+RUN = """
+import numpy as np
+from tensorflow.keras.layers import Dense, Input
+from tensorflow.keras.models import Model, Sequential
+
+chain = Sequential([Dense(4, input_shape=(3,)), Dense(2)])
+try:
+    print(chain.input is chain.inputs[0], chain.output is chain.outputs[0])
+except AttributeError as error:
+    print("never been called" in str(error))
+outer = Model(x := Input((3,)), chain(x))
+print(chain.input is x)
+rows = np.ones((2, 3))
+part = Model(chain.inputs[0], chain.outputs[0])
+print(np.allclose(part.predict(rows, verbose=0), chain.predict(rows, verbose=0)))
+"""
+
+
+@pytest.mark.runs_tensorflow
+@pytest.mark.parametrize(("keras", "told"), [(3, ["True", "True", "True"]), (2, ["True True", "False", "True"])])
+def test_keras_3_has_those_of_the_first_call(keras: int, told: list[str], python: forks.Python) -> None:
+    done = python(keras, RUN)
+    assert done.stdout.split("\n") == [*told, ""], done.stderr
