@@ -6,7 +6,7 @@ strategy is made further up, where the model is built.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import libcst as cst
@@ -17,7 +17,7 @@ from tfmigrate.plan.edits import Edit, Insert, Rank, Remove
 from tfmigrate.plan.strategy.model_group import Refusal
 from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.understand.carrier import Carrier
-from tfmigrate.understand.lifecycle import DeviceChoice, ProgramFacts
+from tfmigrate.understand.lifecycle import DeviceChoice, ProgramFacts, Wrap
 from tfmigrate.understand.program import Module, Unit, dotted, only_statement, root_name
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.values import Site
@@ -62,7 +62,7 @@ def raised_settings(
     edits: list[tuple[Module, Edit]] = []
     carrier = Carrier(drafts)
     seen: set[tuple[cst.BaseExpression, Unit]] = set()
-    for choice, maker, at in _late(owner, before, facts):
+    for choice, maker, at, wraps in _late(owner, before, facts):
         if (choice.node, maker) in seen:
             continue
         module = choice.site.frame.module
@@ -71,7 +71,7 @@ def raised_settings(
             raised[choice.node, maker] = None
         elif isinstance(choice.node, cst.Call) and dotted(choice.node.func).endswith("Session"):
             continue  # What counts is its set_session(); of a session without one nothing is known.
-        elif not any(_precedes(at, wrap.site, facts) for wrap in owner.wraps):
+        elif not any(_precedes(choice.site, wrap.site, facts) for wrap in wraps):
             continue  # It came too late in the old program too.
         else:
             moved = _variable_set_at(choice, maker, at, carrier)
@@ -99,9 +99,11 @@ def _can_go_up(choice: DeviceChoice, at: Site, session: SessionLines) -> bool:
     return here and always and choice.node in session.alike
 
 
-def _late(owner: Owner, before: Unit, facts: ProgramFacts) -> Iterator[tuple[DeviceChoice, Unit, Site]]:
-    """The choices that come after the strategy; where it is made, or called for, in that function; and they themselves
-    as seen from there."""
+def _late(
+    owner: Owner, before: Unit, facts: ProgramFacts
+) -> Iterator[tuple[DeviceChoice, Unit, Site, Sequence[Wrap]]]:
+    """The choices that come after the strategy; where it is made, or called for, in that function; they themselves as
+    seen from there; and the wraps that started the GPUs instead."""
     for choice in facts.device_choices:
         for group in owner.groups:
             place = Site(group.owner, before)
@@ -113,8 +115,7 @@ def _late(owner: Owner, before: Unit, facts: ProgramFacts) -> Iterator[tuple[Dev
             # Where the strategy is made before a call, what the call does comes after it.
             after = module.order[second.unit] + (first == place) > module.order[first.unit]
             if after and not module.exclusive(first.unit, second.unit):
-                yield choice, first.unit, second
-                break
+                yield choice, first.unit, second, group.wraps
 
 
 def _met(first: Site, other: Site, facts: ProgramFacts) -> tuple[Site, Site] | None:
