@@ -23,7 +23,7 @@ _ADDS = (
     "1 / (N + 1) of what it did"
 )
 _OUTSIDE = (
-    "; outside of a layer's call(), Keras 3 raises ValueError for a tensor of the model, as it does for what is "
+    "outside of a layer's call(), Keras 3 raises ValueError for a tensor of the model, as it does for what is "
     "computed from one there, and forgets any other value: move it into a layer of your own, or train on Keras 2"
 )
 _LEFT_OUT = (
@@ -40,14 +40,17 @@ _SUMS = (
 def check(context: Context) -> Iterator[CallChange]:
     """`add_loss()` and `activity_regularizer=`: reported, because the code does not say which strength is meant."""
     facts = context.facts
+    spreads = context.migration.spreads
     version = context.settings.written_for("keras")
     for call in facts.module.calls:
         known = facts.symbols.get(call.func, "")
         if isinstance(call.func, cst.Attribute) and call.func.attr.value == "add_loss" and call.args and not known:
             penalty = penalty_of(call, facts)
             if penalty is None:
-                inside = attribute_of("self", call.func) is not None
-                yield CallChange(codes.EXTRA_LOSSES, call, _ADDS if inside else _ADDS + _OUTSIDE, action="warn")
+                outside = attribute_of("self", call.func) is None
+                parts = [*([_ADDS] if spreads else []), *([_OUTSIDE] if outside else [])]
+                if parts:
+                    yield CallChange(codes.EXTRA_LOSSES, call, "; ".join(parts), action="warn")
             elif names.flavour(facts.symbols.get(penalty.regularizer.func, "")) == "keras":
                 if (version is None or version < _BEFORE_2_3) and _may_follow_a_wrap(call, facts, context.migration):
                     yield CallChange(codes.EXTRA_LOSSES, call, _LEFT_OUT, action="warn")
@@ -57,6 +60,8 @@ def check(context: Context) -> Iterator[CallChange]:
         whole = names.canonical(known) == "keras.layers.ActivityRegularization"
         if whole or (regularizer is not None and not is_none(regularizer.value)):
             message = _SUMS if names.flavour(known) == "keras" else _ADDS
+            if message == _ADDS and not spreads:
+                continue
             yield CallChange(codes.EXTRA_LOSSES, call if whole else regularizer or call, message, action="warn")
 
 
