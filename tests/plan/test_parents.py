@@ -55,6 +55,14 @@ def test_what_is_gone_is_reported() -> None:
     assert actions(file, "TFM503") == ["warn"]
 
 
+def test_a_default_that_every_object_keeps_is_known() -> None:
+    call = "super().__init__('a.h5', load_weights_on_restart=load_weights_on_restart)"
+    code = heir("callbacks.ModelCheckpoint", call).replace("on_restart=False", "load_weights_on_restart=False")
+    code = code.replace("own = Own(3)", "def made(size):\n    return Own(size)\n")
+    assert "super().__init__('a.h5')" in check_migrated(code).after
+    assert actions(migrate(code.replace("Own(size)", "Own(size, True)")), "TFM501") == ["warn"]
+
+
 @pytest.mark.parametrize(
     ("bases", "call"),
     [

@@ -11,11 +11,12 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, is_false, keywords
 from tfmigrate.plan.edits import Arguments
+from tfmigrate.plan.keras.checkpoints import objects_of, passed_on
 from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.names.parents import initialised
 from tfmigrate.plan.names.public_names import Entry, public_names
 from tfmigrate.understand import names
-from tfmigrate.understand.values import Literal
+from tfmigrate.understand.values import FunctionValue, Literal
 
 _CHECKPOINT = "keras.callbacks.ModelCheckpoint"
 """Of the callbacks whose `**kwargs` took any keyword in silence the one that does so no longer: ReduceLROnPlateau and
@@ -33,12 +34,25 @@ def check(context: Context) -> Iterator[CallChange]:
             standalone = names.flavour(facts.symbols.get(function, "")) == "keras"
             yield from _ignored(call, known if standalone else f"tensorflow.{known}")
             restart = keywords(call).get(_ON_RESTART)
-            if restart is not None and (is_false(restart.value) or facts.values.get(restart.value) == Literal(False)):
+            if restart is not None and (is_false(restart.value) or _never_restarts(call, restart, context)):
                 message = f"the argument `{_ON_RESTART}` no longer exists; False is what Keras 3 does"
                 yield CallChange(codes.CALLBACK_ARGUMENTS, restart, message, Revision(call, dropped=(_ON_RESTART,)))
         elif known == _PROGRESS and any(arg.keyword is None and not arg.star for arg in call.args):
             message = "ProgbarLogger takes no arguments in Keras 3; they said what the progress bar shows"
             yield CallChange(codes.CALLBACK_ARGUMENTS, call, message, Arguments(call, ()))
+
+
+def _never_restarts(call: cst.Call, restart: cst.Arg, context: Context) -> bool:
+    """Whether all objects of the class in whose __init__ a call stands have False there."""
+    if context.facts.values.get(restart.value) == Literal(False):
+        return True
+    for cls in context.facts.classes:
+        initialiser = cls.members.get("__init__")
+        if isinstance(initialiser, FunctionValue) and passed_on(initialiser) is call:
+            made = objects_of(cls, context.modules.values())
+            given = [checkpoint.named.get(_ON_RESTART) for checkpoint in made]
+            return bool(given) and all(value is not None and is_false(value) for value in given)
+    return False
 
 
 def _ignored(call: cst.Call, name: str) -> Iterator[CallChange]:
