@@ -117,3 +117,52 @@ def test_a_method_that_returns_the_model_either_way_asks_nothing() -> None:
     )
     assert "def spread(self, model):\n        return model\n" in after(method.format(other="model"))
     assert "        if self.gpus > 1:\n            return " in after(method.format(other="self.made(model)"))
+
+
+ARMS = """\
+body = build()
+if gpus > 1:
+    model = multi_gpu_model(body, gpus)
+    {first}
+else:
+    {second}
+model.compile('sgd', 'mse')
+model.fit(x, y)
+body.save('body.h5')
+"""
+GPUS = "import sys\n\ngpus = int(sys.argv[1])\n"
+
+
+def test_a_name_that_is_bound_again_at_once_is_the_template_until_then() -> None:
+    text = after(GPUS + ARMS.format(first="model = mine.trained(model, n=2)", second="model = mine.trained(body, n=2)"))
+    assert "\nmodel = mine.trained(body, n=2)\nmodel.compile('sgd', 'mse')\n" in text
+    assert "else:" not in text
+    assert "model = body" not in text
+
+
+def test_what_stands_between_is_read_as_the_template_too() -> None:
+    first = "model.summary()\n    model = mine.trained(model)"
+    text = after(GPUS + ARMS.format(first=first, second="model = mine.trained(body)"))
+    assert "body.summary()\n" in text
+    assert "model = body\n" not in text
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        "body = other()\n    model = mine.trained(model)",  # the template is another one by then
+        "if deep:\n        model = mine.deeper(model)",  # not always bound again
+        "make = lambda: model\n    model = mine.trained(model)",  # may be read later
+        "model = before = mine.trained(model)",
+    ],
+)
+def test_any_other_name_stays_the_alias(first: str) -> None:
+    text = after(GPUS + ARMS.format(first=first, second="model = mine.trained(body)"))
+    assert "model = body\n" in text
+
+
+def test_arms_that_read_another_model_by_the_name_stay_two() -> None:
+    first, second = "model = mine.trained(model)", "model = mine.trained(model)"
+    text = after(GPUS + "model = other()\n" + ARMS.format(first=first, second=second))
+    assert "model = mine.trained(body)\n" in text
+    assert "model = mine.trained(model)\n" in text

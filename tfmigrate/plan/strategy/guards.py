@@ -167,7 +167,8 @@ class Blocks:
         """Conditions that ask for nothing but the GPUs of the machine."""
         self._removed = removed
         self._strategies = strategies
-        self._names = {node.value: new for node, new in merge.renamed}
+        self._names = {node.value: new for node, new in merge.renamed if node not in merge.brief}
+        self._brief: dict[cst.CSTNode, str] = {node: new for node, new in merge.renamed if node in merge.brief}
         self._unpacked = dict(merge.unpacked)
         self.edits: list[Unwrap | Branch] = []
         self.gone: set[cst.CSTNode] = set()
@@ -353,7 +354,8 @@ class Blocks:
             return []
         if unit in self.transparent and isinstance(unit, cst.With | cst.If | cst.Try):
             return self.sense(self._left_of.get(unit, unit.body))
-        merged = unit.visit(_Merged({wrap.call: wrap for wrap in self._wraps}, self._unpacked, self._names))
+        wraps = {wrap.call: wrap for wrap in self._wraps}
+        merged = unit.visit(_Merged(wraps, self._unpacked, self._names, self._brief))
         assert isinstance(merged, cst.CSTNode)
         return [ast.dump(ast.parse(self._module.code(merged).strip("\n")))]
 
@@ -366,11 +368,13 @@ class _Merged(cst.CSTTransformer):
         wraps: Mapping[cst.Call, Wrap],
         unpacked: Mapping[cst.Assign, Sequence[cst.BaseExpression]],
         names: Mapping[str, str],
+        brief: Mapping[cst.CSTNode, str],
     ) -> None:
         super().__init__()
         self._wraps = wraps
         self._unpacked = unpacked
         self._names = names
+        self._brief = brief
 
     def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:
         wrap = self._wraps.get(original_node)
@@ -389,7 +393,8 @@ class _Merged(cst.CSTTransformer):
         return updated_node.with_changes(targets=[target], value=self._named(template.deep_clone()))
 
     def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.BaseExpression:
-        return self._named(updated_node)
+        brief = self._brief.get(original_node)
+        return self._named(updated_node) if brief is None else cst.Name(brief)
 
     def leave_Attribute(self, original_node: cst.Attribute, updated_node: cst.Attribute) -> cst.BaseExpression:
         return self._named(updated_node.with_changes(attr=original_node.attr))

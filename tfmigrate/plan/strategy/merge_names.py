@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import libcst as cst
 
 from tfmigrate.understand.lifecycle import Wrap
-from tfmigrate.understand.program import Module, Unit, dotted, root_name
+from tfmigrate.understand.program import Module, Unit, dotted, only_statement, root_name, units_of
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.scopes import LexicalScope, Occurrence, Scopes
 from tfmigrate.walk import walk
@@ -36,6 +36,8 @@ class Merge:
     """Choices between the two, `parallel or model`, each with the name of what is left to choose."""
     unpacked: tuple[tuple[cst.Assign, tuple[cst.BaseExpression, ...]], ...] = ()
     """`parallel, plain = spread(model)`, with those of the targets that must be bound to the model."""
+    brief: frozenset[cst.Name] = frozenset()
+    """Those of `renamed` whose name means something else before and after."""
 
     def named(self, node: cst.BaseExpression) -> str:
         """A name or attribute with the name that remains: a variable of another function may have the same name."""
@@ -104,6 +106,7 @@ def merge(module: Module, scopes: Scopes, wraps: tuple[Wrap, ...], exported: fro
     unpacked: list[tuple[cst.Assign, tuple[cst.BaseExpression, ...]]] = []
     renamed: dict[cst.Name, str] = {}
     replaced: dict[cst.BaseExpression, str] = {}
+    brief: set[cst.Name] = set()
     done: set[tuple[LexicalScope, str]] = set()
     for wrap in wraps:
         several = _unpacked(wrap, module, scopes)
@@ -133,13 +136,15 @@ def merge(module: Module, scopes: Scopes, wraps: tuple[Wrap, ...], exported: fro
         if merged is not None:
             merged = naming.under_the_better_name(merged) or merged
         else:
-            merged = naming.without_the_parallel(exported) or naming.keep_parallel()
+            merged = naming.without_the_parallel(exported) or naming.keep_parallel() or naming.until_bound_again()
         if merged is not None:
             removed.extend(merged.removed)
             renamed.update(merged.renamed)
             replaced.update(merged.replaced)
+            brief |= merged.brief
     once = tuple(dict.fromkeys(removed))
-    return Merge(once, tuple(renamed.items()), tuple(replaced.items()), tuple(dict(unpacked).items()))
+    several_of = tuple(dict(unpacked).items())
+    return Merge(once, tuple(renamed.items()), tuple(replaced.items()), several_of, frozenset(brief))
 
 
 _PLAIN = "model"
@@ -242,6 +247,32 @@ class _Naming:
                 return None
         renamed = tuple((mention.node, self.parallel) for mention in own if isinstance(mention.node, cst.Name))
         return Merge((alias.statement,), renamed)
+
+    def until_bound_again(self) -> Merge | None:
+        """`model = wrap(body); model = with_loss(model)`: the reads up to there are of the template."""
+        mentions = self.scopes.of_variable(self.parallel, self.scope)
+        own = self.scopes.of_variable(self.template, self.scope)
+        aliases = list(self._aliases(mentions))
+        if len(aliases) != 1 or self._declared_elsewhere():
+            return None
+        if any(mention.scope is not self.scope for mention in (*own, *mentions)):
+            return None
+        unit, place = aliases[0].unit, self.module.places[aliases[0].unit]
+        below = units_of(place.block)[place.index + 1 :]
+        again = next((one for one in below if any(seen.binds and seen.unit is one for seen in mentions)), None)
+        statement = only_statement(again) if again is not None else None
+        if again is None or only_statement(unit) is not aliases[0].statement or not isinstance(statement, cst.Assign):
+            return None
+        begin, end = self.module.order[unit], self.module.order[again]
+        between = [mention for mention in (*own, *mentions) if begin < self._order(mention) <= end]
+        bound = [mention.node for mention in between if mention.binds]
+        if len(statement.targets) > 1 or bound != [statement.targets[0].target]:
+            return None
+        reads = [mention.node for mention in mentions if not mention.binds and begin < self._order(mention) <= end]
+        names = frozenset(node for node in reads if isinstance(node, cst.Name))
+        if not names or len(names) < len(reads):
+            return None
+        return Merge((aliases[0].statement,), tuple((node, self.template) for node in names), brief=names)
 
     def without_the_parallel(self, exported: frozenset[str]) -> Merge | None:
         """`parallel = None; if gpus > 1: parallel = wrap(model)`, read as `parallel or model` alone."""
