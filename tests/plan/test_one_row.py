@@ -108,3 +108,40 @@ print(both.predict(x[:1]))
     file = migrate(program(code))
     assert "print(both.predict(x[:1]))" in file.after
     assert actions(file, "TFM449") == ["warn"]
+
+
+@pytest.mark.parametrize(
+    "before", ["print(model.predict(x, batch_size=1))", "n = 1\nprint(model.predict(x, batch_size=n))"]
+)
+def test_batches_of_one_row_become_longer(before: str) -> None:
+    file = check_migrated(program(before))
+    assert "print(model.predict(x))" in file.after
+    assert actions(file, "TFM449") == ["rewrite"]
+
+
+@pytest.mark.parametrize(
+    ("code", "layer"),
+    [
+        ("print(model.predict(x, batch_size=2))", "LSTM"),
+        ("print(model.predict(x, batch_size=n))", "LSTM"),
+        ("print(model.predict(x, batch_size=1))", "GRU"),
+        ("print(model.evaluate(x, y, batch_size=1))", "LSTM"),
+        ("print(model.predict(x, batch_size=1), LSTM(2, stateful=True))", "LSTM"),
+    ],
+)
+def test_other_batches_stay(code: str, layer: str) -> None:
+    assert code in migrate(program(code, layer)).after
+
+
+def test_a_batch_of_several_outputs_is_reported_and_predicted() -> None:
+    code = """
+rows = Input((5, 4))
+both = Model(rows, [Dense(1)(rows), LSTM(1)(rows)])
+spread = multi_gpu_model(both, gpus=2)
+spread.compile("sgd", "mse")
+spread.fit(x, [y, y])
+print(both.predict_on_batch(x[:1]))
+"""
+    file = migrate(program(code))
+    assert "print(both.predict(x[:1], verbose=0))" in file.after
+    assert actions(file, "TFM449") == ["warn"]

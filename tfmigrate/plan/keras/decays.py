@@ -296,7 +296,7 @@ class _Training:
         """What may set it, in words: unknown callbacks, or unknown training."""
         uses = self.uses(call)
         if not uses:
-            unseen = "no fit() of its model was found, and its callbacks may set the rate"
+            unseen = "no fit() of its model was found, so its callbacks are unknown and may set the rate"
             return None if self._only_predicts(call) else unseen
         for use in uses:
             for value in self._callbacks(use):

@@ -12,7 +12,7 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, has_stars, is_none, keywords, named_arguments, text_of, unchanged
 from tfmigrate.plan.data.only_output import has_one_output
 from tfmigrate.plan.edits import Argument, Arguments, Edit, Remove, Replace
-from tfmigrate.plan.keras.one_row import METHODS_OF_ROWS, called_directly, one_row_calls
+from tfmigrate.plan.keras.one_row import METHODS_OF_ROWS, batches_of_one, called_directly, one_row_calls
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import Module
@@ -34,8 +34,10 @@ def check(context: Context) -> Iterator[CallChange]:
         for use, data in one_row_calls(keras_calls(context.spread, *METHODS_OF_ROWS), context).items()
         if use.method != "predict_classes" or _is_categorical(use, facts)
     }
-    yield from called_directly(rows, context)
-    called = {use.call for use in rows}
+    direct = list(called_directly(rows, context))
+    yield from direct
+    called = {change.node for change in direct if change.action == "rewrite"}
+    yield from batches_of_one(keras_calls(context.spread, "predict", "predict_proba"), context)
     yield from predicted_classes(replace(facts, uses=[use for use in facts.uses if use.call not in called]))
     spread = [use for use in context.spread.uses if use.call not in called]
     yield from predictions_on_batch(replace(context.spread, uses=spread))

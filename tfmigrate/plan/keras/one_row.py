@@ -8,13 +8,13 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import is_none, named_arguments
+from tfmigrate.plan.change.calls import Revision, is_none, keywords, named_arguments
 from tfmigrate.plan.data.only_output import has_one_output
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
-from tfmigrate.understand.reaching import reaching, value_of
+from tfmigrate.understand.reaching import reaching, settled, value_of
 from tfmigrate.understand.scopes import Scopes
 
 METHODS_OF_ROWS = ("predict", "predict_on_batch", "predict_classes", "predict_proba")
@@ -54,12 +54,34 @@ def called_directly(calls: Mapping[Use, cst.BaseExpression], context: Context) -
             yield CallChange(codes.ONE_ROW, use.call, f"{_FAILS}: the model is called directly", edit)
 
 
+def batches_of_one(uses: Iterable[Use], context: Context) -> Iterator[CallChange]:
+    """`predict(x, batch_size=1)` of more rows, each of which goes to the first replica alone."""
+    if not context.migration.once(_has_lstm) or context.migration.once(_may_be_stateful):
+        return
+    rows = _Rows(context.facts, context.scopes)
+    for use in uses:
+        named = named_arguments(use.call, _ARGUMENTS) or {}
+        size = named.get("batch_size")
+        if size is not None and size.keyword is not None and _is_1(settled(size.value, context.scopes)):
+            if "x" in named and not rows.is_one(named["x"].value):
+                message = "in batches of one row the other replicas get none, which an LSTM of Keras 3 fails on"
+                message += " (ValueError: Shape must be rank 1): batch_size is dropped"
+                yield CallChange(codes.ONE_ROW, size, message, Revision(use.call, dropped=("batch_size",)))
+
+
 def _has_lstm(migration: Migration) -> bool:
     """Whether a program names such a layer."""
     return any(
         names.canonical(name) in _FAILING
         for facts in migration.facts.modules.values()
         for name in set(facts.symbols.values())
+    )
+
+
+def _may_be_stateful(migration: Migration) -> bool:
+    """Whether a program has layers that carry their state from one batch to the next."""
+    return any(
+        "stateful" in keywords(call) for facts in migration.facts.modules.values() for call in facts.module.calls
     )
 
 
