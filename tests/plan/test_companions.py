@@ -191,6 +191,16 @@ def test_a_name_that_is_not_settled_is_left(before: str) -> None:
     assert "rewrite" not in [f.action for f in file.findings if f.code == "TFM301"]
 
 
+@pytest.mark.parametrize(
+    ("version", "told"), [(None, ["warn"]), ("tensorflow==1.13", ["rewrite"]), ("tensorflow==1.14", [])]
+)
+def test_so_it_is_for_a_name_that_compile_is_given(version: str | None, told: list[str]) -> None:
+    text = (HEAD + TAIL + "parallel_model.compile('adadelta', 'mse')\n").replace("from keras", "from tensorflow.keras")
+    file = migrate_bytes(text.encode(), "example.py", Settings(from_version=version))
+    assert [f.action for f in file.findings if f.code == "TFM301"] == told
+    assert ("compile('adadelta', 'mse')" in file.after) is (told != ["rewrite"])
+
+
 def test_where_nothing_tells_the_version_the_place_is_named() -> None:
     text = (HEAD + TAIL + "optimizer = Adagrad()\n").replace("from keras", "from tensorflow.keras")
     file = migrate_bytes(text.encode(), "example.py", Settings())

@@ -12,7 +12,7 @@ from tfmigrate.plan.change.calls import named_arguments
 from tfmigrate.plan.edits import Remark, Remove, Replace
 from tfmigrate.plan.keras.flavours import flavour_of
 from tfmigrate.plan.keras.named_elsewhere import words_named
-from tfmigrate.plan.keras.old_defaults import NADAM, WHY_SQUARED, concerns, story
+from tfmigrate.plan.keras.old_defaults import NADAM, WHY_SQUARED, concerns, depends_on_version, story
 from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.names.tables import Tables
 from tfmigrate.rules import Default
@@ -48,6 +48,7 @@ def check(context: Context) -> Iterator[CallChange]:
             yield CallChange(codes.NADAM_MOMENTUM, argument.value, NADAM, action="warn")
         rows = _changed_defaults(text, use, facts, settings, tables)
         if not rows:
+            yield from _of_unknown_version(text, argument.value, use, context)
             continue
         written = ", ".join(f"{row.argument}={row.old!r}" for row in rows)
         was = "; ".join(map(story, rows))
@@ -60,6 +61,17 @@ def check(context: Context) -> Iterator[CallChange]:
         yield CallChange(first, argument.value, message, Replace(argument.value, code), more=more)
         yield from (CallChange(rule, argument.value, message) for rule in others)
     yield from named.values()
+
+
+def _of_unknown_version(text: str, node: cst.CSTNode, use: Use, context: Context) -> Iterator[CallChange]:
+    """Defaults that depend on the version a program was written for, which nothing tells."""
+    flavour = flavour_of(use, context.facts)
+    for default in context.tables.defaults:
+        if default.of.rsplit(".", 1)[-1].lower() == text.lower():
+            message = depends_on_version(default, flavour, context.settings)
+            if message is not None:
+                what = f"the optimizer {text!r} took the defaults of its time: {message}"
+                yield CallChange(context.tables.codes[default], node, what, action="warn")
 
 
 def _idle_variable(

@@ -24,6 +24,17 @@ def concerns(default: Default, flavour: str, settings: Settings) -> bool:
     return version is not None and version < _version(default.until)
 
 
+def depends_on_version(default: Default, flavour: str, settings: Settings) -> str | None:
+    """What is said of an old default that held before some version, where that of the program is unknown."""
+    package = PACKAGE[default.flavour]
+    if default.flavour != flavour or default.until is None or settings.written_for(package) is not None:
+        return None
+    return (
+        f"{default.argument} was {default.old} by default before {package} {default.until} and is {default.new} now, "
+        f"and the version this was written for is unknown: pass --from {package}==VERSION, or write it out"
+    )
+
+
 def _version(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split("."))
 

@@ -15,7 +15,15 @@ from tfmigrate.plan.edits import Argument, Arguments, Remark
 from tfmigrate.plan.keras import positions
 from tfmigrate.plan.keras.decays import decays_of
 from tfmigrate.plan.keras.gradient_clipping import CLIPS, bounds_of
-from tfmigrate.plan.keras.old_defaults import NADAM, PACKAGE, UNDER_ROOT, WHY_SQUARED, concerns, story
+from tfmigrate.plan.keras.old_defaults import (
+    NADAM,
+    PACKAGE,
+    UNDER_ROOT,
+    WHY_SQUARED,
+    concerns,
+    depends_on_version,
+    story,
+)
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.plan.names.tables import Tables
 from tfmigrate.settings import Settings
@@ -310,16 +318,9 @@ def _unknown_version(
             continue
         if default.argument == "learning_rate" and "lr" in present:
             continue
-        if settings.written_for(PACKAGE[flavour]) is None:
-            package = PACKAGE[flavour]
-            yield CallChange(
-                tables.codes[default],
-                call,
-                f"{default.argument} was {default.old} by default before {package} {default.until} and is "
-                f"{default.new} now, and the version this was written for is unknown: pass --from "
-                f"{package}==VERSION, or write it out",
-                action="warn",
-            )
+        message = depends_on_version(default, flavour, settings)
+        if message is not None:
+            yield CallChange(tables.codes[default], call, message, action="warn")
 
 
 def _epsilon_was_under_root(facts: Facts, known: str, flavour: str, arguments: list[Argument]) -> bool:
