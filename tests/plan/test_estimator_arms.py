@@ -232,4 +232,4 @@ def test_what_a_condition_gives_to_one_mode(old: str, new: str) -> None:
 
 @pytest.mark.parametrize("value", ["1 if is_train else 2", "2 if not is_train else None"])
 def test_a_setting_that_depends_on_the_mode_is_refused(value: str) -> None:
-    assert "has no counterpart in Keras" in refusal(IS_TRAIN, ("(features, 1)", f"(features, {value})"))
+    assert "depends on the data or the mode" in refusal(IS_TRAIN, ("(features, 1)", f"(features, {value})"))

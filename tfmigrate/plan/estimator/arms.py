@@ -6,12 +6,12 @@ model is built once, as the arm for training says, where each other mode says th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import libcst as cst
 
-from tfmigrate.plan.estimator.things import TRAIN, Tensor, Thing
+from tfmigrate.plan.estimator.things import TRAIN, Choice, Tensor, Thing
 from tfmigrate.walk import nodes_in
 from tfmigrate.written import Written
 
@@ -40,8 +40,8 @@ class Arms:
     """What the modes build, each for itself."""
 
     _built: dict[str, list[_Step]] = field(default_factory=dict)
-    _settings: dict[str, dict[str, str]] = field(default_factory=dict)
-    """The mode -> the code of each name to which it gives a plain value of its own."""
+    _settings: dict[str, dict[tuple[cst.FunctionDef, str], cst.BaseExpression]] = field(default_factory=dict)
+    """The mode -> the plain value that it gives to each name of a function."""
 
     def build(
         self, modes: Iterable[str], function: cst.FunctionDef, target: str, value: cst.BaseExpression, thing: Thing
@@ -52,10 +52,21 @@ class Arms:
         for mode in modes:
             self._built.setdefault(mode, []).append(step)
 
-    def bind(self, modes: Iterable[str], target: str, value: cst.BaseExpression) -> None:
+    def bind(
+        self, modes: Iterable[str], function: cst.FunctionDef, targets: Iterable[str], value: cst.BaseExpression
+    ) -> None:
         """Note a plain value."""
         for mode in modes:
-            self._settings.setdefault(mode, {})[target] = _without_training(value)
+            self._settings.setdefault(mode, {}).update({(function, target): value for target in targets})
+
+    def choices(self, modes: Collection[str], function: cst.FunctionDef) -> Iterator[tuple[str, Choice]]:
+        """The names of a function to which the modes gave several plain values."""
+        own = {name for mode in modes for place, name in self._settings.get(mode, {}) if place is function}
+        for name in sorted(own):
+            values = tuple((mode, self._settings.get(mode, {}).get((function, name))) for mode in sorted(modes))
+            texts = {None if value is None else _without_training(value) for _, value in values}
+            if len(texts) > 1:
+                yield name, Choice(values)
 
     def odd_one(self, modes: Iterable[str]) -> cst.CSTNode | None:
         """Something that one of these modes builds, and training does not, or the other way round."""
@@ -63,15 +74,17 @@ class Arms:
         for mode in modes:
             own = self._built.get(mode, [])
             for step, other in zip(own, trained, strict=False):
-                alike = all(self._setting(mode, name) == self._setting(TRAIN, name) for name in step.read)
+                own_names = [(step.function, name) for name in step.read]
+                alike = all(self._setting(mode, name) == self._setting(TRAIN, name) for name in own_names)
                 if not step.says_as(other) or not alike:
                     return step.node
             if len(own) != len(trained):
                 return max(own, trained, key=len)[min(len(own), len(trained))].node
         return None
 
-    def _setting(self, mode: str, name: str) -> str | None:
-        return self._settings.get(mode, {}).get(name)
+    def _setting(self, mode: str, name: tuple[cst.FunctionDef, str]) -> str | None:
+        value = self._settings.get(mode, {}).get(name)
+        return None if value is None else _without_training(value)
 
     def in_training(self) -> Mapping[cst.CSTNode, cst.BaseExpression]:
         """The node of a tensor that an arm builds -> that of the same tensor in training."""

@@ -5,6 +5,7 @@ Layers stay where they are, as Keras layers (`network`); the loss, the optimizer
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import is_none, keywords, named_arguments, text_of, unchanged
-from tfmigrate.plan.edits import Arguments, Branch, Remove, Signature, Unwrap
+from tfmigrate.plan.edits import Arguments, Branch, Remove, Replace, Signature, Unwrap
 from tfmigrate.plan.estimator import network, penalties, training
 from tfmigrate.plan.estimator.arms import TRAINING, Arms
 from tfmigrate.plan.estimator.contrib import contrib_layer, layer_of
@@ -29,6 +30,7 @@ from tfmigrate.plan.estimator.things import (
     PREDICT,
     STAYS,
     TRAIN,
+    Choice,
     Config,
     Features,
     IsDict,
@@ -76,7 +78,7 @@ _STEPS = {
     "apply_gradients": training.read_apply_gradients,
 }
 """The methods of an optimizer."""
-_OF_NETWORK = (Plain, Features, Tensor, Mode, Training, Params)
+_OF_NETWORK = (Plain, Features, Tensor, Mode, Training, Params, Choice)
 """What a function is passed that builds a part of the model."""
 _EQUALITIES = (cst.Equal, cst.NotEqual, cst.Is, cst.IsNot)
 
@@ -209,6 +211,9 @@ class ModelFunction(Reader):
                 raise self.refuse(codes.NO_KERAS_LAYER, unit, "this condition mixes the mode with other things")
             other = self._modal(unit.orelse, inner, orelse, arms)
         self.names = _by_mode(left_names, left, self.names, other)
+        for name, choice in self.arms.choices(left | other, self.within):
+            if isinstance(self.names.get(name, PLAIN), Plain):
+                self.names[name] = choice
         return left | other
 
     def _unwrap(self, unit: cst.If | cst.With | cst.For, suite: cst.BaseSuite | None) -> None:
@@ -294,6 +299,9 @@ class ModelFunction(Reader):
                 self.names[small.target.value] = whole
                 self.remove(small)
                 return True
+            if any(isinstance(side, Choice) for side in sides):
+                message = f"`{self.module.code(small.target)}` is another value in training than elsewhere"
+                raise self.refuse(codes.NO_KERAS_LAYER, small, message)
             if not all(isinstance(side, STAYS) for side in sides):
                 raise self.refuse(codes.ESTIMATOR_LOSS, small, "a sum of losses is not understood")
             self._note_in_arm(self.module.code(small.target), small.value, sides[0])
@@ -344,14 +352,24 @@ class ModelFunction(Reader):
                 raise self.refuse(
                     codes.NO_KERAS_LAYER, small, "a value is assigned to something other than a plain name"
                 )
-        if not isinstance(thing, STAYS):
+        if not isinstance(thing, (*STAYS, Choice)):
             self.remove(small)
+            return
+        if self._drops_in_training(small):
             return
         self._note_in_arm("=".join(self.module.code(target.target) for target in small.targets), small.value, thing)
         if TRAIN not in self.modes:
             # The model is built as in training; this goes with its arm.
             del self.plan.edits[edits:], self.plan.notes[notes:]
             self.layer_names = layer_names
+
+    def _drops_in_training(self, small: cst.Assign) -> bool:
+        """`net = tf.nn.dropout(net, 0.5)` in an arm for training: the Keras layer does nothing elsewhere."""
+        call = small.value
+        target = small.targets[0].target if len(small.targets) == 1 else None
+        dropped = call.args[0].value if isinstance(call, cst.Call) and call in self.dropouts and call.args else None
+        same = isinstance(target, cst.Name) and isinstance(dropped, cst.Name) and dropped.value == target.value
+        return same and self.modes == {TRAIN}
 
     def _keep(self, target: cst.Attribute, thing: Thing) -> None:
         """Note what an object keeps as an attribute."""
@@ -367,9 +385,9 @@ class ModelFunction(Reader):
 
     def _note_in_arm(self, target: str, value: cst.BaseExpression, thing: Thing) -> None:
         """Note what is built or set in some modes only."""
-        if self.modes != MODES and isinstance(thing, Plain):
-            self.arms.bind(self.modes, target, value)
-        elif self.modes != MODES:
+        if isinstance(thing, Plain):
+            self.arms.bind(self.modes, self.within, re.findall(r"[^\W\d]\w*", target), value)
+        elif self.modes != MODES and not isinstance(thing, Choice):
             self.arms.build(self.modes, self.within, target, value, thing)
 
     def _expression(self, small: cst.Expr) -> None:
@@ -452,6 +470,10 @@ class ModelFunction(Reader):
             thing = self.read(arm)
             things += [(mode, thing) for mode in sorted(modes)]
         self.modes = outer
+        if all(isinstance(thing, Plain) for _, thing in things):
+            # What stays of it is its value in training; where it is read is refused but for a dropout.
+            self.edit(Replace(node, (node.body if TRAIN in test.modes else node.orelse,)))
+            return Choice(tuple((mode, node.body if mode in test.modes else node.orelse) for mode, _ in things))
         if all(isinstance(thing, STAYS) for _, thing in things):
             raise self.refuse(codes.NO_KERAS_LAYER, node, f"`{self.module.code(node)}` has no counterpart in Keras")
         return within(Several(tuple(things)), outer)
@@ -496,6 +518,9 @@ class ModelFunction(Reader):
             whole = penalties.combined(self, node, *parts) if isinstance(node, cst.BinaryOperation) else None
             if whole is not None:
                 return whole
+            if any(isinstance(part, Choice) for part in parts):
+                message = f"`{self.module.code(node)}` is another value in training than elsewhere"
+                raise self.refuse(codes.NO_KERAS_LAYER, node, message)
             if all(isinstance(part, Plain | Reading) for part in parts):
                 return Reading(node, next(part.of for part in parts if isinstance(part, Reading)))
         raise self.refuse(codes.NO_KERAS_LAYER, node, f"`{self.module.code(node)}` has no counterpart in Keras")
@@ -615,6 +640,8 @@ class ModelFunction(Reader):
         if name is None:
             return self._other_call(node)
         head, _, last = name.rpartition(".")
+        if name == "nn.dropout":
+            return network.nn_dropout(self, node)
         if head == "layers" and last in LAYERS:
             return network.layer_function(self, node, LAYERS[last])
         if head == "layers" and last in LAYER_CLASSES:

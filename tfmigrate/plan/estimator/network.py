@@ -146,12 +146,62 @@ def _layer(
     inputs: cst.BaseExpression,
 ) -> Thing:
     note_rank(reader, node, layer.keras, inputs)
-    if _is_idle(reader, node, layer, training):
+    rate = named.get("rate") if layer.keras == "Dropout" else None
+    chosen = rate is not None and _is_chosen(reader, rate.value, 0)
+    told = training_modes(reader, training.value) if training is not None else None
+    if not (chosen and told is not None and TRAIN in told) and _is_idle(reader, node, layer, training):
         reader.edit(Replace(node, (inputs,)))
         return Tensor(node)
+    if layer.keras == "Dropout":
+        reader.dropouts.add(node)
     reader.edit(Replace(node, (*_layer_code(reader, node, layer, named), "(", inputs, ")")))
     if layer.keras == "BatchNormalization":
         reader.normalised = node
+    return Tensor(node)
+
+
+def _is_chosen(reader: Reader, node: cst.BaseExpression, idle: float) -> bool:
+    """Whether a setting of a dropout is the one with which nothing is dropped, but for training."""
+    thing = reader.read(node)
+    others = [value for mode, value in thing.by_mode if mode in reader.modes - {TRAIN}] if isinstance(
+        thing, things.Choice) else []  # fmt: skip
+    return bool(others) and all(
+        isinstance(value, cst.Integer | cst.Float) and value.evaluated_value == idle for value in others
+    )
+
+
+def nn_dropout(reader: Reader, node: cst.Call) -> Tensor:
+    """`tf.nn.dropout`, where it drops in training alone: it is passed what it keeps, or in an arm for training."""
+    named = named_arguments(node, ("x", "keep_prob", "noise_shape", "seed", "name", "rate"))
+    keep, rate = (named or {}).get("keep_prob"), (named or {}).get("rate")
+    known = {"x", "keep_prob", "rate", "seed", "name"}
+    given = keep if keep is not None else rate
+    if named is None or not set(named) <= known or "x" not in named or given is None or (keep and rate):
+        raise reader.refuse(codes.NO_KERAS_LAYER, node, "the arguments of this dropout cannot be read")
+    symbols = reader.program.modules[reader.module].symbols
+    both = any(symbol.startswith("tensorflow.compat.v1") for symbol in symbols.values())
+    if given.keyword is None and both and "compat.v1" not in symbols.get(node.func, ""):
+        message = "whether this number is kept or dropped depends on the version of TensorFlow: write `rate=`"
+        raise reader.refuse(codes.NO_KERAS_LAYER, given.value, message)
+    inputs = tensor(reader, named["x"].value)
+    note_rank(reader, node, "Dropout", inputs)
+    in_arm = reader.modes == {TRAIN} and isinstance(reader.read(given.value), Plain)
+    if not in_arm and not _is_chosen(reader, given.value, 0 if keep is None else 1):
+        message = "this dropout drops in evaluation too, and Keras's in training alone"
+        raise reader.refuse(codes.NO_KERAS_LAYER, node, message)
+    value = given.value
+    chosen = reader.read(value)
+    if isinstance(chosen, things.Choice) and isinstance(value, cst.IfExp):
+        value = chosen.of(frozenset({TRAIN})).get(TRAIN) or value
+    simple = isinstance(value, cst.Name | cst.Float | cst.Integer | cst.Attribute | cst.Subscript | cst.Call)
+    kept = Written.at(value) if simple else Written.of("(", value, ")")
+    settings = [Written.at(value) if keep is None else Written.of("1 - ", kept)]
+    if "seed" in named:
+        reader.needs_plain(named["seed"].value)
+        settings.append(Written.of("seed=", named["seed"].value))
+    reader.dropouts.add(node)
+    inside = Written.joined(settings, ", ")
+    reader.edit(Replace(node, (f"{reader.tf}.keras.layers.Dropout(", *inside.code, ")(", inputs, ")")))
     return Tensor(node)
 
 
@@ -249,7 +299,8 @@ def setting(reader: Reader, name: str, node: cst.BaseExpression) -> Written | No
             return _initializer(reader, symbol, call.args if call is not None else ())
         if symbol is not None and not symbol.startswith("keras.initializers."):
             raise reader.refuse(codes.NO_KERAS_LAYER, node, f"tf.{symbol} is not a known initializer")
-    reader.needs_plain(node)
+    if name != "rate" or not _is_chosen(reader, node, 0):
+        reader.needs_plain(node)
     return None
 
 

@@ -124,6 +124,8 @@ class Reader(ABC):
         """The names of the variable scopes round the statement that is read, where they are written out."""
         self.scopes: list[cst.BaseExpression] = []
         """The names of the variable scopes round the statement that is read, as they are written."""
+        self.dropouts: set[cst.Call] = set()
+        """The calls that drop something in training, and nothing elsewhere."""
         self.ranks: dict[cst.BaseExpression, int | None] = {}
         """How many dimensions tensors have, where that is known."""
         self.weighted: list[Weighted] = []

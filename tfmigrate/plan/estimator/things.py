@@ -246,6 +246,17 @@ class Export:
 
 
 @dataclass(frozen=True)
+class Choice:
+    """A plain value that is another one in some modes."""
+
+    by_mode: tuple[tuple[str, cst.BaseExpression | None], ...]
+    """None where it is not known."""
+
+    def of(self, modes: frozenset[str]) -> dict[str, cst.BaseExpression | None]:
+        return {mode: node for mode, node in self.by_mode if mode in modes}
+
+
+@dataclass(frozen=True)
 class Several:
     """A name that stands for something else in each mode."""
 
@@ -256,6 +267,7 @@ Thing = (
     Plain | Features | IsDict | Labels | Mode | Params | Config | Training | Layer | Initializer | Tensor | Tensors
     | Reading | Each | OfSamples | Loss | Rate | Optimizer | Gradients | Logs | TrainOp | Step | Updates | Metric
     | MetricPart | Items | Spec | Export | Several | Object | Variables | Penalty
+    | Choice
 )  # fmt: skip
 PLAIN = Plain()
 STAYS = (Plain, Features, Tensor, Tensors, Layer, Object)
@@ -264,6 +276,10 @@ STAYS = (Plain, Features, Tensor, Tensors, Layer, Object)
 
 def within(thing: Thing, modes: frozenset[str]) -> Thing:
     """What a thing is in these modes."""
+    if isinstance(thing, Choice):
+        values = list(thing.of(modes).values())
+        same = all(node is not None and values[0] is not None and node.deep_equals(values[0]) for node in values)
+        return PLAIN if same or len(values) == 1 else thing
     if not isinstance(thing, Several):
         return thing
     things = list({id(kept_thing): kept_thing for mode, kept_thing in thing.by_mode if mode in modes}.values())
