@@ -164,3 +164,39 @@ def test_a_function_that_is_called_twice_makes_one_of_each(made: str) -> None:
     assert f"    strategy = {made}\n    with strategy.scope():\n        model = model_fn(" in after
     assert "        model.fit(input_fn().take(10))\n" in after
     assert "model.distribute_strategy" not in after
+
+
+CHOOSING = '''def choose(count, how=None):
+    if count < 2:
+        return tf.contrib.distribute.OneDeviceStrategy("device:GPU:0")
+    if how:
+        ops = tf.contrib.distribute.AllReduceCrossTowerOps(how)
+        return tf.contrib.distribute.MirroredStrategy(num_gpus=count, cross_tower_ops=ops)
+    return tf.contrib.distribute.MirroredStrategy(num_gpus=count)
+
+
+'''
+
+
+@pytest.mark.parametrize("line", ["strategy = choose(4)\n", "strategy = choose(4, 'nccl')\n"])
+def test_a_function_that_makes_one_of_several_strategies(line: str) -> None:
+    file = migrated((STRATEGY, CHOOSING + line))
+    assert '        return tf.distribute.OneDeviceStrategy("device:GPU:0")\n    if how:\n' in file.after
+    assert file.after.count('tf.distribute.MirroredStrategy(devices=[f"/gpu:{i}" for i in range(count)])') == 2
+    assert "contrib" not in file.after
+    assert "drop_remainder=tf.distribute.get_strategy().num_replicas_in_sync > 1" in file.after
+    assert f"{line}with strategy.scope():\n" in file.after
+    assert ["`cross_tower_ops=` is left out" in f.message for f in file.findings if f.code == "TFM014"] == [True]
+
+
+def test_strategies_of_two_arms() -> None:
+    arms = "if big:\n    strategy = tf.distribute.MirroredStrategy(['/gpu:1'])\nelse:\n    " + STRATEGY
+    file = migrated((STRATEGY, arms))
+    assert f"{arms}with strategy.scope():\n" in file.after
+    assert "drop_remainder=True" in file.after
+
+
+def test_strategies_that_are_made_for_the_config_alone_are_refused() -> None:
+    made = "tf.distribute.MirroredStrategy(['/gpu:1']) if big else tf.distribute.MirroredStrategy()"
+    config = CONFIG.replace("=strategy, eval_distribute=strategy", f"={made}")
+    assert "not always, a MirroredStrategy" in refusal((STRATEGY, ""), (CONFIG, config))

@@ -17,6 +17,8 @@ from tfmigrate.written import Written, shown
 
 COUNTS = ("num_gpus", "num_gpus_per_worker")
 """How tf.contrib's MirroredStrategy was told to take the first so many GPUs."""
+_SUMMING = ("cross_device_ops", "cross_tower_ops")
+"""How it was told to sum the gradients of its devices; the second is the older word."""
 
 
 def strategy_of(migration: Migration) -> StrategyObject | None:
@@ -43,10 +45,14 @@ def _mirrored(migration: Migration, config: EstimatorPart, node: cst.BaseExpress
     strategies = [option for option in values if isinstance(option, StrategyObject)]
     single = [option for option in strategies if option.name == "OneDeviceStrategy"]
     mirrored = [option for option in strategies if option.name == "MirroredStrategy"]
-    if single and len(mirrored) == 1 and values == {*single, *mirrored} and migration.alternative is None:
+    inline = {option.node for option in mirrored} & set(_arms_of(node))
+    several = (bool(single) and len(mirrored) == 1) or (len(mirrored) > 1 and not inline)
+    if several and values == {*single, *mirrored} and migration.alternative is None:
         for option in single:
             _one_device(migration, option)
-        migration.optional = True
+        for option in mirrored[1:]:
+            _own_strategy(migration, option)
+        migration.optional = bool(single)
         return mirrored[0]
     if len(strategies) == 1 and strategies[0].name == "MirroredStrategy":
         if values == set(strategies):
@@ -171,14 +177,24 @@ def _own_strategy(migration: Migration, strategy: StrategyObject) -> Written:
     module = strategy.site.frame.module
     draft, symbols = migration.drafts[module], migration.facts.modules[module].symbols
     contrib = "contrib" in symbols.get(strategy.node.func, "")
-    parameters = ("devices", *COUNTS, "cross_device_ops") if contrib else ("devices", "cross_device_ops")
+    parameters: tuple[str, ...] = ("devices", "cross_device_ops")
+    if contrib:
+        parameters = ("devices", *COUNTS, "cross_device_ops", "auto_shard_dataset", "cross_tower_ops")
     passed_on = named_arguments(strategy.node, parameters)
     if passed_on is None or has_stars(strategy.node):
         raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, strategy.node, "its arguments cannot be read", module)
     arguments: list[Argument] = []
+    dropped = False
     for name, arg in passed_on.items():
         old = any("contrib" in symbols.get(part, "") for part in walk(arg.value))
         if is_none(arg.value):
+            continue
+        if name in _SUMMING and (old or name != "cross_device_ops"):
+            message = f"`{name}=` is left out: TensorFlow 2 chooses how the gradients of the devices are summed"
+            migration.say(codes.ESTIMATOR_LEFT_OUT, module, arg.value, message, "warn")
+            dropped = True
+            if isinstance(arg.value, cst.Name):
+                migration.assigned(arg.value, module, strategy.site.frame)
             continue
         if name in COUNTS and not old and module.code(arg.value) != "0":
             gpus = first_gpus(Written.at(arg.value), draft.quote)
@@ -191,7 +207,7 @@ def _own_strategy(migration: Migration, strategy: StrategyObject) -> Written:
                 module,
             )  # fmt: skip
     name = f"{draft.tf}.distribute.MirroredStrategy"
-    counted = bool(passed_on.keys() - {"devices", "cross_device_ops"})
+    counted = dropped or bool(passed_on.keys() - {"devices", "cross_device_ops"})
     if counted:
         migration.edits.append((module, Arguments(strategy.node, tuple(arguments), function=name if contrib else None)))
     elif contrib:
