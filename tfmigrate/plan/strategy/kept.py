@@ -13,11 +13,11 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.strategy.far_models import model_at
 from tfmigrate.plan.strategy.model_group import (
     Group,
     Refusal,
     common_frame,
-    compiled_by,
     group_of,
     group_of_object,
     shares_object,
@@ -72,8 +72,8 @@ def kept(group: Group) -> Kept | Refusal:
     """What stands in the scope of the strategy that `__init__`, the owner of a group, makes for the object."""
     methods: dict[Method, set[Unit]] = {}
     far: dict[Site, cst.BaseExpression] = {}
-    apart = {site: receiver for use in group.compiles for site in (use.site, *use.parts)
-             if site.frame is use.site.frame and (receiver := compiled_by(use)) is not None}  # fmt: skip
+    apart = {site: model for use in group.compiles for site in (use.site, *use.parts)
+             if site.frame is use.site.frame and (model := model_at(site, use, group.wraps)) is not None}  # fmt: skip
     for site, target in _targets(group):
         lifted = site.lifted(target) if target is not None else None
         if lifted is not None and _is_made_by_then(lifted, group.owner):

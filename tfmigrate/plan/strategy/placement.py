@@ -13,11 +13,12 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Insert, Move, Scope
 from tfmigrate.plan.strategy.before_all import devices_problem, place_of_strategy
 from tfmigrate.plan.strategy.compiles import compiled_apart
+from tfmigrate.plan.strategy.far_models import model_at
 from tfmigrate.plan.strategy.gpu_lines import lines_to_raise
 from tfmigrate.plan.strategy.kept import Kept, Method, kept, known_too_late, place_in_init
 from tfmigrate.plan.strategy.late_devices import Raised, SessionLines, Sessions, raised_settings
 from tfmigrate.plan.strategy.merge_names import Merge
-from tfmigrate.plan.strategy.model_group import Refusal, compiled_by, sites_to_cover, written_again
+from tfmigrate.plan.strategy.model_group import Refusal, sites_to_cover, written_again
 from tfmigrate.plan.strategy.own_loops import trained_by_hand
 from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.plan.strategy.remains import Remains
@@ -229,11 +230,10 @@ def _covered(owner: Owner) -> tuple[frozenset[Unit], tuple[tuple[Site, cst.BaseE
             if (lifted := use.site.lifted(group.owner)) is not None and use.site.frame is not group.owner
         }
         apart = {
-            site: (site, receiver)
+            site: (site, model)
             for use in group.compiles
-            if (receiver := compiled_by(use)) is not None
             for site in (use.site, *use.parts)
-            if site.frame is use.site.frame
+            if site.frame is use.site.frame and (model := model_at(site, use, group.wraps)) is not None
         }
         for use in group.compiles:
             apart.update(_parts_made_by_calls(use))
