@@ -21,11 +21,12 @@ ARGUMENTS: Mapping[str, str] = {
     "DepthwiseConv2D": "1",
     "Activation": '"linear"',
     "Reshape": "(1,)",
+    **dict.fromkeys(("AveragePooling1D", "AveragePooling2D", "MaxPooling1D", "MaxPooling2D"), "2"),
     **dict.fromkeys(
         (
-            "Add", "Average", "AveragePooling1D", "AveragePooling2D", "BatchNormalization", "Flatten",
-            "GlobalAveragePooling1D", "GlobalAveragePooling2D", "GlobalMaxPooling1D", "GlobalMaxPooling2D",
-            "LeakyReLU", "MaxPooling1D", "MaxPooling2D", "Multiply", "PReLU", "UpSampling2D", "ZeroPadding2D",
+            "Add", "Average", "BatchNormalization", "Flatten", "GlobalAveragePooling1D", "GlobalAveragePooling2D",
+            "GlobalMaxPooling1D", "GlobalMaxPooling2D", "LeakyReLU", "Multiply", "PReLU", "UpSampling2D",
+            "ZeroPadding2D",
         ),
         "",
     ),

@@ -23,7 +23,8 @@ def model_at(site: Site, use: Use, wraps: Iterable[Wrap]) -> cst.BaseExpression 
         return receiver
     for wrap in wraps:
         wrapped, template = wrap.site.lifted(frame), wrap.template_node
-        if wrapped is None or wrapped.unit not in order or not order[site.unit] < order[wrapped.unit] < order[use.site.unit]:
+        at = order.get(wrapped.unit) if wrapped is not None else None
+        if wrapped is None or at is None or not order[site.unit] < at < order[use.site.unit]:
             continue
         if template is not None and written_again(template) and _is_same_object(template, wrap.site.frame, frame):
             if not _is_set(template, module, site.unit, wrapped.unit):
