@@ -30,7 +30,7 @@ print(tf.keras.Sequential([tf.keras.layers.Dense(2, input_shape=(2,))]).get_weig
 @pytest.mark.parametrize(
     ("code", "after"),
     [
-        ("tf.set_random_seed(1)", "random.seed(1)\ntf.compat.v1.set_random_seed(1)\n"),
+        ("tf.set_random_seed(1)", "random.seed(1)\ntf.random.set_seed(1)\n"),
         ("# as in the paper\ntf.random.set_seed(1)", "# as in the paper\nrandom.seed(1)\ntf.random.set_seed(1)\n"),
         ("SEED = 3\nnp.random.seed(SEED)\ntf.random.set_seed(SEED)", "random.seed(SEED)\ntf.random.set_seed(SEED)\n"),
     ],
