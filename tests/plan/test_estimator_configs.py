@@ -200,3 +200,41 @@ def test_strategies_that_are_made_for_the_config_alone_are_refused() -> None:
     made = "tf.distribute.MirroredStrategy(['/gpu:1']) if big else tf.distribute.MirroredStrategy()"
     config = CONFIG.replace("=strategy, eval_distribute=strategy", f"={made}")
     assert "not always, a MirroredStrategy" in refusal((STRATEGY, ""), (CONFIG, config))
+
+
+SOMETIMES = """def choose(count):
+    if count == 1:
+        return tf.distribute.OneDeviceStrategy('/gpu:0')
+    elif count > 1:
+        return tf.distribute.MirroredStrategy()
+    else:
+        return None
+
+
+"""
+
+
+FIRST = "    if count == 1:\n        return tf.distribute.OneDeviceStrategy('/gpu:0')\n    elif"
+
+
+@pytest.mark.parametrize("function", [SOMETIMES, SOMETIMES.replace(FIRST, "    if")])
+def test_a_function_that_returns_no_strategy_returns_the_default_one(function: str) -> None:
+    file = migrated((STRATEGY, f"{function}strategy = choose(4)\n"))
+    assert function.replace("return None", "return tf.distribute.get_strategy()") in file.after
+    assert "strategy = choose(4)\nwith strategy.scope():\n" in file.after
+    assert "num_replicas_in_sync > 1" in file.after
+    config = CONFIG.replace("=strategy, eval_distribute=strategy", "=choose(4)")
+    inline = migrated((STRATEGY, function), (CONFIG, config))
+    assert "strategy = choose(4)\nwith strategy.scope():\n" in inline.after
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        f"{SOMETIMES}strategy = choose(4)\nprint(strategy is None)\n",
+        f"{SOMETIMES}strategy = choose(4)\nprint(choose(2))\n",
+        SOMETIMES.replace("return None", "return") + "strategy = choose(4)\n",
+    ],
+)
+def test_a_strategy_that_may_be_none_elsewhere_is_refused(lines: str) -> None:
+    assert "not always, a MirroredStrategy" in refusal((STRATEGY, lines))

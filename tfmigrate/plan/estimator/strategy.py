@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import libcst as cst
 
 from tfmigrate.plan import codes
@@ -10,9 +12,10 @@ from tfmigrate.plan.change.device_names import first_gpus
 from tfmigrate.plan.edits import Argument, Arguments, Insert, Replace
 from tfmigrate.plan.estimator.migration import Migration, settings_of
 from tfmigrate.understand.carrier import Carrier
+from tfmigrate.understand.program import Unit, units_of
 from tfmigrate.understand.reaching import sole_assignment
-from tfmigrate.understand.values import EstimatorPart, Literal, StrategyObject, options
-from tfmigrate.walk import walk
+from tfmigrate.understand.values import EstimatorPart, FunctionValue, Literal, StrategyObject, options
+from tfmigrate.walk import values_returned, walk
 from tfmigrate.written import Written, shown
 
 COUNTS = ("num_gpus", "num_gpus_per_worker")
@@ -47,12 +50,16 @@ def _mirrored(migration: Migration, config: EstimatorPart, node: cst.BaseExpress
     mirrored = [option for option in strategies if option.name == "MirroredStrategy"]
     inline = {option.node for option in mirrored} & set(_arms_of(node))
     several = (bool(single) and len(mirrored) == 1) or (len(mirrored) > 1 and not inline)
-    if several and values == {*single, *mirrored} and migration.alternative is None:
+    none = Literal(None) in values and mirrored and _returns_default(migration, config, node, [*single, *mirrored])
+    if (several or none) and values - {Literal(None)} == {*single, *mirrored} and migration.alternative is None:
+        if Literal(None) in values and not none:
+            message = "its strategy is not, or not always, a MirroredStrategy"
+            raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, message, module)
         for option in single:
             _one_device(migration, option)
         for option in mirrored[1:]:
             _own_strategy(migration, option)
-        migration.optional = bool(single)
+        migration.optional = bool(single) or bool(none)
         return mirrored[0]
     if len(strategies) == 1 and strategies[0].name == "MirroredStrategy":
         if values == set(strategies):
@@ -67,6 +74,52 @@ def _mirrored(migration: Migration, config: EstimatorPart, node: cst.BaseExpress
     if len(values) == len(strategies) == 1:
         message = f"it trains under a {strategies[0].name}, and only MirroredStrategy is followed"
     raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, message, module)
+
+
+def _returns_default(
+    migration: Migration, config: EstimatorPart, node: cst.BaseExpression, strategies: Sequence[StrategyObject]
+) -> bool:
+    """Where a function returns None instead of a strategy, and nothing but the RunConfig takes what it returns, the
+    default strategy stands for that. Plans it; False where it cannot be."""
+    makers = {option.site.frame.function for option in strategies}
+    maker = next(iter(makers))
+    module = strategies[0].site.frame.module
+    if len(makers) != 1 or not isinstance(maker, cst.FunctionDef) or maker is config.site.frame.function:
+        return False
+    calls = [call for known, facts in migration.facts.modules.items() for call in known.calls
+             if isinstance(value := facts.values.get(call.func), FunctionValue) and value.node is maker]  # fmt: skip
+    call = node
+    if isinstance(node, cst.Name):
+        draft = migration.drafts[config.site.frame.module]
+        passed = {inner for part in config.chain for inner in walk(part.node)}
+        mentions = draft.scopes.of_variable(node.value, draft.scope_of(config.site.frame))
+        bound = [sole_assignment(mention) for mention in mentions if mention.binds]
+        if len(bound) != 1 or bound[0] is None or not all(m.binds or m.node in passed for m in mentions):
+            return False
+        call = bound[0].value
+    returned = list(values_returned(maker.body))
+    nothing = [value for value in returned if value is not None and is_none(value)]
+    made = {option.node for option in strategies}
+    if calls != [call] or not nothing or not all(value in made or value in nothing for value in returned):
+        return False
+    if not _always_ends(units_of(maker.body)):
+        return False
+    default = f"{migration.drafts[module].tf}.distribute.get_strategy()"
+    migration.edits.extend((module, Replace(value, default)) for value in nothing)
+    return True
+
+
+def _always_ends(units: Sequence[Unit]) -> bool:
+    """Whether a block ends with a return or a raise, whichever way it is run through."""
+    last = units[-1]
+    if isinstance(last, cst.SimpleStatementLine | cst.SimpleStatementSuite):
+        return isinstance(last.body[-1], cst.Return | cst.Raise)
+    arm: cst.If | cst.Else | None = last if isinstance(last, cst.If) else None
+    while isinstance(arm, cst.If):
+        if not _always_ends(units_of(arm.body)):
+            return False
+        arm = arm.orelse
+    return arm is not None and _always_ends(units_of(arm.body))
 
 
 def _one_device(migration: Migration, strategy: StrategyObject) -> None:
