@@ -41,7 +41,7 @@ def test_the_model_exports_itself(body: str, written: str) -> None:
     "body",
     [
         "tf.saved_model.simple_save(K.get_session(), 'a', {'x': x}, {'y': y})",
-        "tf.saved_model.simple_save(K.get_session(), 'a', {'x': model.input}, {'y': other.output})",
+        "tf.saved_model.simple_save(K.get_session(), 'a', {'x': first.input}, {'y': other.output})",
         "tf.saved_model.simple_save(*args)",
     ],
 )
