@@ -63,6 +63,19 @@ def test_what_came_before_it_is_judged(lab: Laboratory, old: Training, new: Trai
     assert all(control.detected for control in report.controls)
 
 
+def test_epochs_that_it_ends_are_no_other_data(lab: Laboratory) -> None:
+    """Restored on today's Keras, the old script is stopped where the new one is."""
+    later = replace(NORMALIZED, watched=STOPPING)
+    early = replace(later, epochs=2, asked_epochs=4)
+    behaving(lab, early, migrated(later))
+    usual = lab.behaviour
+    lab.behaviour = lambda world, limits: later if world.kind == "restored" else usual(world, limits)
+    report = lab.verify()
+    assert report.verdict == "EQUIVALENT", report.reason
+    assert "over the first 8 steps, after which EarlyStopping acts on another val_loss" in report.reason
+    assert "data of another TensorFlow" not in [name for name, _, _ in report.known]
+
+
 def test_a_mistake_before_it_is_found(lab: Laboratory) -> None:
     behaving(lab, LATER, replace(EARLIER, step_scale=1.1))
     report = lab.verify()

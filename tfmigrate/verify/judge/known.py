@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tfmigrate.verify.judge import batches
+from tfmigrate.verify.judge.acting import parted_by_callback
 from tfmigrate.verify.judge.align import noise, pair_steps, relative_difference, steps_of_both
 from tfmigrate.verify.judge.compare import Comparison, compare
 from tfmigrate.verify.judge.contract import NEEDED, Row
@@ -187,6 +188,8 @@ def but_for_data(pair: Pair, today: Pair, genuine: Run, restored: Run, new: Run,
     not, they show the cause."""
     comparison = pair.comparison
     if not of_data(pair) or comparison is None or new.outcome == "crashed":
+        return pair
+    if parted_by_callback(genuine.trace, new.trace, band) is not None:
         return pair
     versions = {row.what for row in compare(genuine.trace, restored.trace, band).broken}
     if not any(what.startswith(DATA_ROWS) for what in versions) or batches.changed_later(genuine.trace, restored.trace):
