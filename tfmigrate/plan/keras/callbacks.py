@@ -15,6 +15,7 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.checkpoints import CHECKPOINT
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import dotted
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import LexicalScope, Scopes
@@ -278,6 +279,27 @@ class _Keys:
         self._add(key)
         if isinstance(key, cst.SimpleString):
             self.reads.append((key, log, node))
+        elif isinstance(key, cst.Attribute) and dotted(key):
+            self._attribute(key)
+
+    def _attribute(self, key: cst.Attribute) -> None:
+        """`logs.get(self.monitor)`: what the class sets it to, and what it compares it with."""
+        module, read = self._facts.module, dotted(key)
+        for cls in module.all_of(cst.ClassDef):
+            parts = [*walk(cls.body)]
+            if key not in parts:
+                continue
+            set_ = [part.value for part in parts if isinstance(part, cst.Assign) and _sets(part, read)]
+            named = {value.value for value in set_ if isinstance(value, cst.Name)}
+            for part in parts:
+                if isinstance(part, cst.Param) and part.name.value in named and part.default is not None:
+                    set_.append(part.default)
+                elif isinstance(part, cst.Comparison) and _asks_which(part):
+                    sides = (part.left, part.comparisons[0].comparator)
+                    if any(dotted(side) in {read, *named} for side in sides):
+                        set_ += [side for side in sides if isinstance(side, cst.SimpleString)]
+            for value in set_:
+                self._add(value)
 
     def _histories(self) -> Iterator[tuple[str, LexicalScope | None]]:
         """The variables to which a `.history` is assigned. A History, which one may hold before, takes no index."""
@@ -348,6 +370,15 @@ class _Keys:
             if pattern is not None and pattern.count("{") == pattern.count("{}") == len(parts) and None not in parts:
                 return pattern.format(*parts)
         return None
+
+
+def _sets(statement: cst.Assign, name: str) -> bool:
+    return any(dotted(target.target) == name for target in statement.targets)
+
+
+def _asks_which(node: cst.Comparison) -> bool:
+    """`a == b`; `'acc' in name` asks for a part of the name, which is one of the new name too."""
+    return len(node.comparisons) == 1 and isinstance(node.comparisons[0].operator, cst.Equal | cst.NotEqual)
 
 
 def _is_format(node: cst.Call) -> bool:
