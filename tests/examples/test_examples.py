@@ -76,8 +76,6 @@ FAILS = {
     ("TFM214-2", "Keras 2"): "no attribute 'predict_classes'",
     ("TFM216-1", "Keras 3"): "Invalid filepath extension",
     ("TFM227-2", "Keras 3"): "no attribute 'set_learning_phase'",
-    ("TFM281-2", "Keras 3"): "is used 2 times in the model",
-    ("TFM281-2", "Keras 2"): "is used 2 times in the model",
     ("TFM284-1", "Keras 3"): "must be a KerasTensor",
     ("TFM284-1", "Keras 2"): "expects 2 input(s), but it received 1",
     ("TFM296-1", "Keras 3"): "as a Python `bool` is not allowed",
