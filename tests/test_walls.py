@@ -24,10 +24,11 @@ MAY_IMPORT: dict[str, Sequence[str]] = {
         "settings", "toml", "verify/judge", "verify/on", "verify/report", "verify/run",
     ),
     "migrate": (
-        "budget", "errors", "files", "incomplete", "late", "limits", "needles", "numbering", "project", "readers",
-        "result", "rewrite", "settings", "skips",
+        "budget", "errors", "files", "importers", "incomplete", "late", "limits", "needles", "numbering", "project",
+        "readers", "result", "rewrite", "settings", "skips",
     ),
     "readers": ("file_names", "files", "plan/codes", "plan/selection", "quiet", "result", "settings", "understand"),
+    "importers": ("consistency", "files", "plan/codes", "plan/selection", "result", "settings", "understand"),
     "project": ("files", "plan/packages", "result", "rules", "settings"),
     "rewrite": (
         "edit", "files", "guard", "limits", "numbering", "plan/codes", "plan/draft", "plan/edits", "plan/planner",

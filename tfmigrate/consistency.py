@@ -74,6 +74,12 @@ def _parsed(text: str) -> ast.Module | None:
         return None
 
 
+def bound(text: str) -> set[str]:
+    """The names that the top level of a module binds; none where it does not parse."""
+    tree = _parsed(text)
+    return _bound(tree) if tree is not None else set()
+
+
 def _bound(tree: ast.Module) -> set[str]:
     """The names that a module's top level binds, in whichever block, and those that functions declare global."""
     taken: set[str] = set()

@@ -390,9 +390,7 @@ def operation(reader: Reader, node: cst.Call, name: str) -> Thing:
     raise reader.refuse(codes.NO_KERAS_LAYER, node, f"tf.{name} has no known counterpart among Keras layers")
 
 
-def _applied(
-    reader: Reader, node: cst.Call, name: str, first: cst.BaseExpression, subject: Tensor
-) -> Tensor | None:
+def _applied(reader: Reader, node: cst.Call, name: str, first: cst.BaseExpression, subject: Tensor) -> Tensor | None:
     """An operation that stays, in a Lambda layer; None for any other."""
     if subject.raw and name in _ON_FEATURES:
         return _in_lambda(reader, node, first, raw=True)

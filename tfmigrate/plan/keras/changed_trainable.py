@@ -103,9 +103,7 @@ class _Reader:
         return [use for use in self._uses[:number] if use.method in noted and _is_same(use, self._uses[number])]
 
     @staticmethod
-    def _is_between(
-        set_: Site, changed: Site, trained: Site, before: Iterable[Use], compiles: Collection[Use]
-    ) -> bool:
+    def _is_between(set_: Site, changed: Site, trained: Site, before: Iterable[Use], compiles: Collection[Use]) -> bool:
         """Whether a statement stands between the compile() for a training and the first one after that compile()."""
         unit, module = set_.unit, set_.frame.module
         order = module.order

@@ -16,9 +16,7 @@ from tfmigrate.written import Code
 
 _KERNEL_AND_BIAS = ("kernel", "bias")
 _ORDER: Mapping[str, Sequence[str]] = {
-    **dict.fromkeys(
-        ("Dense", "Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose", "Conv3DTranspose"), _KERNEL_AND_BIAS
-    ),
+    **dict.fromkeys(("Dense", "Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose", "Conv3DTranspose"), _KERNEL_AND_BIAS),
     "BatchNormalization": ("gamma", "beta", "moving_mean", "moving_variance"),
 }
 """The weights of a layer in their order, each the beginning of its initializer's name."""

@@ -99,9 +99,7 @@ def _can_go_up(choice: DeviceChoice, at: Site, session: SessionLines) -> bool:
     return here and always and choice.node in session.alike
 
 
-def _late(
-    owner: Owner, before: Unit, facts: ProgramFacts
-) -> Iterator[tuple[DeviceChoice, Unit, Site, Sequence[Wrap]]]:
+def _late(owner: Owner, before: Unit, facts: ProgramFacts) -> Iterator[tuple[DeviceChoice, Unit, Site, Sequence[Wrap]]]:
     """The choices that come after the strategy; where it is made, or called for, in that function; they themselves as
     seen from there; and the wraps that started the GPUs instead."""
     for choice in facts.device_choices:

@@ -16,9 +16,7 @@ from tfmigrate.understand.reaching import reaching
 from tfmigrate.understand.values import Site
 
 
-def made_once(
-    placements: Sequence[Placement], facts: ProgramFacts, drafts: Mapping[Module, Draft]
-) -> list[Placement]:
+def made_once(placements: Sequence[Placement], facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> list[Placement]:
     """The placements, those of a module with one strategy where that is possible and two would fail."""
     clashing = {placement.owner.module for placement, _, _ in between_placements(placements, facts)}
     instead: dict[Placement, Placement] = {}

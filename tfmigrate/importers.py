@@ -1,0 +1,73 @@
+"""Files that belong to no migrated program, and take a name from one of its modules that is gone there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import PurePath
+
+from tfmigrate.consistency import bound, unresolved
+from tfmigrate.files import scan, source
+from tfmigrate.plan import codes
+from tfmigrate.plan.selection import Selection
+from tfmigrate.result import FileResult, Finding
+from tfmigrate.settings import Settings
+from tfmigrate.understand.suppressions import read_suppressions
+
+
+def of_removed_names(
+    files: Sequence[FileResult], known: Collection[str], paths: Sequence[str], settings: Settings
+) -> list[FileResult]:
+    """What is reported of other Python files below `paths`. `known`: the files of all programs that were read."""
+    changed = [file for file in files if file.changed and file.path.endswith(".py")]
+    removed = {file.path: names for file in changed if (names := bound(file.before) - bound(file.after))}
+    modules = {_module(path).encode() for path in removed}
+    if not removed:
+        return []
+    reported = []
+    for file in scan.search(paths, tuple(modules), settings.exclude, settings.root).files:
+        if file.path in known or not file.path.endswith(".py"):
+            continue
+        try:
+            text = source.decode(file.data).text
+        except source.SourceError:
+            continue
+        taken = {path for path, names in removed.items() if _mentions(text, {_module(path)}) and _mentions(text, names)}
+        selection = Selection(settings.for_file(file.path), read_suppressions(text))
+        findings = tuple(
+            finding
+            for finding in _findings(file.path, text, changed if taken else ())
+            if selection.allows(finding.code, finding.line)
+        )
+        if findings:
+            reported.append(FileResult(file.path, "unchanged", findings, before=text, after=text))
+    return reported
+
+
+def _findings(path: str, text: str, changed: Sequence[FileResult]) -> list[Finding]:
+    before: Mapping[str, str] = {path: text, **{file.path: file.before for file in changed}}
+    after: Mapping[str, str] = {path: text, **{file.path: file.after for file in changed}}
+    lost = sorted(name for importer, name in unresolved(after) - unresolved(before) if importer == path)
+    return [_finding(name, text) for name in lost]
+
+
+def _finding(name: str, text: str) -> Finding:
+    module, _, last = name.rpartition(".")
+    at = re.search(rf"\b{re.escape(last)}\b", text)
+    start = text.rfind("\n", 0, at.start()) + 1 if at is not None else 0
+    line, column = (text.count("\n", 0, at.start()) + 1, at.start() - start + 1) if at is not None else (1, 1)
+    message = (
+        f"this takes `{last}` from {module}, where the migration has no use for it and removes it: keep it there, or "
+        "define it here"
+    )
+    return Finding(line, column, codes.REMOVED_NAME, message, "warn")
+
+
+def _module(path: str) -> str:
+    """The last name by which a file is imported."""
+    parts = PurePath(path)
+    return parts.parent.name if parts.stem == "__init__" and parts.parent.name else parts.stem
+
+
+def _mentions(text: str, names: Collection[str]) -> bool:
+    return re.search(rf"\b({'|'.join(map(re.escape, sorted(names)))})\b", text) is not None
