@@ -166,7 +166,7 @@ def test_a_function_that_is_called_twice_makes_one_of_each(made: str) -> None:
     assert "model.distribute_strategy" not in after
 
 
-CHOOSING = '''def choose(count, how=None):
+CHOOSING = """def choose(count, how=None):
     if count < 2:
         return tf.contrib.distribute.OneDeviceStrategy("device:GPU:0")
     if how:
@@ -175,7 +175,7 @@ CHOOSING = '''def choose(count, how=None):
     return tf.contrib.distribute.MirroredStrategy(num_gpus=count)
 
 
-'''
+"""
 
 
 @pytest.mark.parametrize("line", ["strategy = choose(4)\n", "strategy = choose(4, 'nccl')\n"])
@@ -238,3 +238,35 @@ def test_a_function_that_returns_no_strategy_returns_the_default_one(function: s
 )
 def test_a_strategy_that_may_be_none_elsewhere_is_refused(lines: str) -> None:
     assert "not always, a MirroredStrategy" in refusal((STRATEGY, lines))
+
+
+RUNNING_OUT = "def choose(count):\n    if count > 1:\n        return tf.distribute.MirroredStrategy()\n\n\n"
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        RUNNING_OUT,
+        RUNNING_OUT.replace("if count > 1", "for _ in range(count)"),
+        RUNNING_OUT.replace("if count > 1", "try").replace(
+            "\n\n\n", "\n    except ValueError:\n        print(count)\n\n\n"
+        ),
+    ],
+)
+def test_a_function_that_may_end_without_a_strategy_is_refused(function: str) -> None:
+    assert "choose() may end without a strategy" in refusal((STRATEGY, f"{function}strategy = choose(4)\n"))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        "def choose(count):\n    print(count)\n    return tf.distribute.MirroredStrategy()\n\n\n",
+        "def choose(count):\n    with tf.name_scope('s'):\n        return tf.distribute.MirroredStrategy()\n\n\n",
+        "def choose(n):\n    try:\n        return tf.distribute.MirroredStrategy()\n    except ValueError:\n        raise\n\n\n",
+    ],
+)
+def test_a_function_that_always_ends_with_a_strategy_is_followed(function: str) -> None:
+    assert (
+        "strategy = choose(4)\nwith strategy.scope():\n"
+        in migrated((STRATEGY, f"{function}strategy = choose(4)\n")).after
+    )

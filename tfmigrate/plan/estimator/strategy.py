@@ -48,6 +48,11 @@ def _mirrored(migration: Migration, config: EstimatorPart, node: cst.BaseExpress
     strategies = [option for option in values if isinstance(option, StrategyObject)]
     single = [option for option in strategies if option.name == "OneDeviceStrategy"]
     mirrored = [option for option in strategies if option.name == "MirroredStrategy"]
+    for maker in (option.site.frame.function for option in mirrored):
+        if isinstance(maker, cst.FunctionDef) and maker is not config.site.frame.function and _may_run_out(maker):
+            name = maker.name.value
+            message = f"{name}() may end without a strategy: let it return tf.distribute.get_strategy() there"
+            raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, message, module)
     inline = {option.node for option in mirrored} & set(_arms_of(node))
     several = (bool(single) and len(mirrored) == 1) or (len(mirrored) > 1 and not inline)
     none = Literal(None) in values and mirrored and _returns_default(migration, config, node, [*single, *mirrored])
@@ -109,9 +114,20 @@ def _returns_default(
     return True
 
 
+def _may_run_out(function: cst.FunctionDef) -> bool:
+    """Whether a function that returns something at one place may come to its end without a return."""
+    returns = any(value is not None for value in values_returned(function.body))
+    return returns and not _always_ends(units_of(function.body))
+
+
 def _always_ends(units: Sequence[Unit]) -> bool:
     """Whether a block ends with a return or a raise, whichever way it is run through."""
     last = units[-1]
+    if isinstance(last, cst.With):
+        return _always_ends(units_of(last.body))
+    if isinstance(last, cst.Try):
+        whole = [*units_of(last.body), *(units_of(last.orelse.body) if last.orelse is not None else ())]
+        return _always_ends(whole) and all(_always_ends(units_of(handler.body)) for handler in last.handlers)
     if isinstance(last, cst.SimpleStatementLine | cst.SimpleStatementSuite):
         return isinstance(last.body[-1], cst.Return | cst.Raise)
     arm: cst.If | cst.Else | None = last if isinstance(last, cst.If) else None
