@@ -262,7 +262,8 @@ def test_a_function_that_may_end_without_a_strategy_is_refused(function: str) ->
     [
         "def choose(count):\n    print(count)\n    return tf.distribute.MirroredStrategy()\n\n\n",
         "def choose(count):\n    with tf.name_scope('s'):\n        return tf.distribute.MirroredStrategy()\n\n\n",
-        "def choose(n):\n    try:\n        return tf.distribute.MirroredStrategy()\n    except OSError:\n        raise\n\n\n",
+        "def choose(n):\n    try:\n        return tf.distribute.MirroredStrategy()\n"
+        "    except OSError:\n        raise\n\n\n",
     ],
 )
 def test_a_function_that_always_ends_with_a_strategy_is_followed(function: str) -> None:
