@@ -118,6 +118,17 @@ def test_train_returns_the_estimator(statement: str, end: str) -> None:
     assert end in after(GUIDE, (BOTH, statement))
 
 
+@pytest.mark.parametrize(
+    ("line", "refused"),
+    [("sizes.append(4)", True), ("print(sizes)", False), ("noted(4)", False)],
+)
+def test_a_list_that_one_mode_changes_is_refused(line: str, refused: bool) -> None:
+    training = "    if mode == tf.estimator.ModeKeys.TRAIN:\n"
+    model = next(part for part in MLP.split("\n") if part.startswith("def ") and "mode" in part)
+    _, messages = migrated(MLP, (f"{model}\n", f"{model}\n    sizes = [{{}}]\n{training}        {line}\n"))
+    assert any("`sizes` may be changed here for some modes only" in message for message in messages) == refused
+
+
 def test_specs_that_nothing_reads_go() -> None:
     text = after(GUIDE, (BOTH, "estimator.train(_input_fn)"))
     assert "Spec" not in text

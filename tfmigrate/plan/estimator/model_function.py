@@ -409,6 +409,11 @@ class ModelFunction(Reader):
                 self.remove(small)
         elif isinstance(self.read(small.value), Plain):
             if self.modes != MODES:
+                func = call.func if isinstance(call, cst.Call) else None
+                owner = root_name(func) if isinstance(func, cst.Attribute) else None
+                if owner is not None and owner.value in self.names:
+                    message = f"`{owner.value}` may be changed here for some modes only"
+                    raise self.refuse(codes.NO_KERAS_LAYER, small, message)
                 self.remove(small)
         else:
             raise self.refuse(codes.NO_KERAS_LAYER, small, "this statement of model_fn is not understood")
