@@ -31,8 +31,10 @@ from tfmigrate.understand.values import ModelObject, Parallel, options
 from tfmigrate.walk import calls_in
 
 _ROOTS = ("tensorflow", "keras", "tf_keras")
-_LAYER_KEYWORDS = {"input_shape", "input_dim", "batch_size", "weights", "input_length"}
-"""What `keras.layers.Layer` takes out of `**kwargs` without naming it, some with a warning."""
+_LAYER_KEYWORDS = {"input_shape", "input_dim"}
+"""What `keras.layers.Layer` takes out of `**kwargs` without naming it, with a warning (Keras 3.15)."""
+_KEYWORDS_OF = {"LeakyReLU": {"alpha"}, "Embedding": {"input_length"}}
+"""The same of single layers."""
 MISSING = object()
 """Stands for what a name does not lead to."""
 
@@ -96,7 +98,7 @@ def accepted(cls: type) -> set[str]:
     if issubclass(cls, tf.keras.Model):
         return known | {"inputs", "outputs", "name", "trainable"}  # Model itself takes *args and makes a Functional.
     if issubclass(cls, tf.keras.layers.Layer):
-        return known | _LAYER_KEYWORDS | ({"alpha"} if cls is tf.keras.layers.LeakyReLU else set())
+        return known | _LAYER_KEYWORDS | _KEYWORDS_OF.get(cls.__name__, set())
     return known
 
 

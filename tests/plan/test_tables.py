@@ -75,6 +75,8 @@ def accepts(of: str, argument: str) -> bool:
 def test_an_argument_is_gone_and_its_new_name_is_taken(row: Rename) -> None:
     assert row.of is not None
     of = "keras.optimizers.SGD" if row.of == "keras.optimizers" else row.of.removesuffix("_generator")
+    if importlib.util.find_spec(of.partition(".")[0]) is None:
+        pytest.skip(f"{of} is of a package that is not installed here")
     if today(of) is MISSING:
         pytest.skip(f"{of} itself is gone, which a rule of its own says")
     if row.new and row.kind == "argument":
