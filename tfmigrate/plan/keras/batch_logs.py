@@ -19,7 +19,7 @@ _HOOKS = frozenset(
 )
 """Those of epochs and of the whole training get them by their place."""
 _LOGS = "logs"
-_FAILS = "today {}() is called with `logs=`, and old Keras did not name the logs"
+_FAILS = "Keras passes the logs to {}() as `logs=`, which it did not before 2.3"
 
 
 def check(context: Context) -> Iterator[CallChange]:
@@ -63,5 +63,5 @@ def _named(
     mentions = context.scopes.of_variable(name.value, scope)
     uses = [mention.node for mention in mentions if mention.node is not name]
     edits = [Replace(use, _LOGS) for use in uses if isinstance(use, cst.Name)]
-    message = f"{_FAILS.format(hook)}: the parameter `{name.value}` is `logs`"
+    message = f"{_FAILS.format(hook)}: the parameter `{name.value}` is renamed"
     yield CallChange(codes.BATCH_LOGS, name, message, Replace(name, _LOGS), more=tuple(edits))

@@ -15,7 +15,7 @@ from tfmigrate.understand import names
 from tfmigrate.understand.values import ModelObject, Parallel, Value, options
 
 _LISTS = {"input": "inputs[0]", "output": "outputs[0]"}
-_FAILS = "Keras 3 knows `{}` of a Sequential only where it was called itself (AttributeError)"
+_FAILS = "a Sequential of Keras 3 has no `{}` before it is called on a tensor (AttributeError)"
 
 
 def check(context: Context) -> Iterator[CallChange]:
@@ -27,7 +27,7 @@ def check(context: Context) -> Iterator[CallChange]:
             continue
         fails = _FAILS.format(tensor)
         if _has_one(node.value, tensor, context):
-            message = f"{fails}: `{_LISTS[tensor]}` is the same tensor"
+            message = f"{fails}: `{_LISTS[tensor]}` is the tensor that is meant"
             yield CallChange(codes.SEQUENTIAL_TENSORS, node, message, Replace(node, (node.value, f".{_LISTS[tensor]}")))
         else:
             message = f"{fails}: write `{_LISTS[tensor]}` for a model with one, as a Sequential is"

@@ -26,7 +26,7 @@ _OF_WEIGHTS = (
 )  # fmt: skip
 """What the layers of Keras call their weights, on every version."""
 _LOOKING_UP = frozenset({"get", "pop", "setdefault"})
-_SAYS = "weights of Keras 3 have no name of a layer in their `name`, which is 'kernel' for every kernel"
+_SAYS = "on Keras 3 every kernel is named 'kernel', without the name of its layer"
 
 
 def check(context: Context) -> Iterator[CallChange]:
@@ -40,7 +40,7 @@ def check(context: Context) -> Iterator[CallChange]:
     for node in (*module.all_of(cst.Comparison, cst.Subscript, cst.Call), *module.all_of(cst.DictComp, cst.Dict)):
         for name in _keys(node):
             if name in read:
-                message = f"{_SAYS}: `path` is the key, where there is one"
+                message = f"{_SAYS}: its `path` is the key, where it has one"
                 yield CallChange(codes.WEIGHT_NAMES, name, message, _path(name))
         for name, part in _searched(node):
             word = text_of(part)
@@ -49,7 +49,7 @@ def check(context: Context) -> Iterator[CallChange]:
             if word is not None and ":" in word:
                 yield _told(name)
             else:
-                message = f"{_SAYS}: `path` is searched, where there is one"
+                message = f"{_SAYS}: its `path` is searched, where it has one"
                 yield CallChange(codes.WEIGHT_NAMES, name, message, _path(name))
         for name in _taken_apart(node):
             if name in read:
@@ -62,7 +62,9 @@ def _path(name: cst.BaseExpression) -> Replace:
 
 
 def _told(name: cst.BaseExpression) -> CallChange:
-    message = f"{_SAYS}, and no ':0': `path` is 'model/layer/kernel', and has the names of all models round the layer"
+    message = (
+        f"{_SAYS} and without ':0': its `path` is 'model/layer/kernel', with the names of all models around the layer"
+    )
     return CallChange(codes.WEIGHT_NAMES, name, message, action="warn")
 
 
