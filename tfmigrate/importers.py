@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePath
@@ -21,7 +22,7 @@ def of_removed_names(
     """What is reported of other Python files below `paths`. `known`: the files of all programs that were read."""
     changed = [file for file in files if file.changed and file.path.endswith(".py")]
     removed = {file.path: names for file in changed if (names := bound(file.before) - bound(file.after))}
-    modules = {_module(path).encode() for path in removed}
+    modules = {os.fsencode(_module(path)) for path in removed}
     if not removed:
         return []
     reported = []
