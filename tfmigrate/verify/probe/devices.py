@@ -131,7 +131,6 @@ def show_to_script(tf, found, machine, begun):
         return
     show_config(tf, machine.replicas, begun)
     show_device_lib(machine.replicas)
-    show_sessions(machine.replicas)
     show_backends(machine.replicas)
     show_tests(tf)
     if hasattr(tf, "distribute"):
@@ -214,19 +213,6 @@ def show_device_lib(count):
         ]
 
     library.list_local_devices = for_the_script(real, answer)
-
-
-def show_sessions(count):
-    """`K.get_session().list_devices()`, which copies of multi_gpu_model ask."""
-    sessions = importlib.import_module("tensorflow.python.client.session")
-    real = sessions.BaseSession.list_devices
-
-    def answer(session):
-        place = "/job:localhost/replica:0/task:0/device:GPU:%d"
-        fakes = [sessions._DeviceAttributes(place % i, "GPU", 1 << 30, i) for i in range(count)]
-        return [device for device in real(session) if device.device_type != "GPU"] + fakes
-
-    sessions.BaseSession.list_devices = for_the_script(real, answer)
 
 
 def show_backends(count):
