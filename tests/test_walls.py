@@ -27,8 +27,9 @@ MAY_IMPORT: dict[str, Sequence[str]] = {
         "budget", "errors", "files", "importers", "incomplete", "late", "limits", "needles", "numbering", "project",
         "readers", "result", "rewrite", "settings", "skips",
     ),
-    "readers": ("file_names", "files", "plan/codes", "plan/selection", "quiet", "result", "settings", "understand"),
-    "importers": ("consistency", "files", "plan/codes", "plan/selection", "result", "settings", "understand"),
+    "readers": ("file_names", "outside", "plan/codes", "quiet", "result", "settings"),
+    "outside": ("files", "plan/selection", "result", "settings", "understand"),
+    "importers": ("consistency", "outside", "plan/codes", "result", "settings"),
     "project": ("files", "plan/packages", "result", "rules", "settings"),
     "rewrite": (
         "edit", "files", "guard", "limits", "numbering", "plan/codes", "plan/draft", "plan/edits", "plan/planner",

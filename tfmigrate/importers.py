@@ -7,13 +7,11 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePath
 
+from tfmigrate import outside
 from tfmigrate.consistency import bound, unresolved
-from tfmigrate.files import scan, source
 from tfmigrate.plan import codes
-from tfmigrate.plan.selection import Selection
 from tfmigrate.result import FileResult, Finding
 from tfmigrate.settings import Settings
-from tfmigrate.understand.suppressions import read_suppressions
 
 
 def of_removed_names(
@@ -25,24 +23,12 @@ def of_removed_names(
     modules = {os.fsencode(_module(path)) for path in removed}
     if not removed:
         return []
-    reported = []
-    for file in scan.search(paths, tuple(modules), settings.exclude, settings.root).files:
-        if file.path in known or not file.path.endswith(".py"):
-            continue
-        try:
-            text = source.decode(file.data).text
-        except source.SourceError:
-            continue
-        taken = {path for path, names in removed.items() if _mentions(text, {_module(path)}) and _mentions(text, names)}
-        selection = Selection(settings.for_file(file.path), read_suppressions(text))
-        findings = tuple(
-            finding
-            for finding in _findings(file.path, text, changed if taken else ())
-            if selection.allows(finding.code, finding.line)
-        )
-        if findings:
-            reported.append(FileResult(file.path, "unchanged", findings, before=text, after=text))
-    return reported
+
+    def findings_of(path: str, text: str) -> list[Finding]:
+        taken = any(_mentions(text, {_module(module)}) and _mentions(text, names) for module, names in removed.items())
+        return _findings(path, text, changed) if taken else []
+
+    return outside.reported(modules, known, paths, settings, findings_of)
 
 
 def _findings(path: str, text: str, changed: Sequence[FileResult]) -> list[Finding]:

@@ -9,14 +9,12 @@ import tokenize
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tfmigrate import outside
 from tfmigrate.file_names import MODEL, OLD_ENDINGS, WEIGHTS, longest_part, needed_by, shape_of
-from tfmigrate.files import scan, source
 from tfmigrate.plan import codes
-from tfmigrate.plan.selection import Selection
 from tfmigrate.quiet import reading_code
 from tfmigrate.result import FileResult, Finding
 from tfmigrate.settings import Settings
-from tfmigrate.understand.suppressions import read_suppressions
 
 _READS = re.compile(r"load_weights|load_model|h5py|os\.path\.(exists|isfile)|glob")
 _LOADS_MODELS = re.compile(r"\b(load_model|model_from_json)\(")
@@ -53,22 +51,11 @@ def of_written_files(
     if not mentions:
         return []
     needles = {longest_part(_base(named[0].name)).encode() for named in mentions.values()}
-    reported = []
-    for file in scan.search(paths, tuple(needles), settings.exclude, settings.root).files:
-        if file.path in known or not file.path.endswith(".py"):
-            continue
-        try:
-            text = source.decode(file.data)
-        except source.SourceError:
-            continue
-        if not _WRITES.search(text.text):
-            selection = Selection(settings.for_file(file.path), read_suppressions(text.text))
-            findings = tuple(
-                finding for finding in _findings(text.text, mentions) if selection.allows(finding.code, finding.line)
-            )
-            if findings:
-                reported.append(FileResult(file.path, "unchanged", findings, before=text.text, after=text.text))
-    return reported
+
+    def findings_of(_: str, text: str) -> Iterator[Finding]:
+        return iter(()) if _WRITES.search(text) else _findings(text, mentions)
+
+    return outside.reported(needles, known, paths, settings, findings_of)
 
 
 def _renamed(files: Sequence[FileResult]) -> Iterator[_Mention]:

@@ -12,9 +12,10 @@ from tfmigrate.plan.change.calls import is_none, named_arguments, text_of
 from tfmigrate.plan.data.only_output import has_one_output
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.methods import COMPILE
+from tfmigrate.plan.keras.sequential_tensors import models_meant
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.values import FunctionValue, ModelObject, Parallel, Value, options
+from tfmigrate.understand.values import FunctionValue, ModelObject
 
 _OTHER = "metrics_names is ['loss', 'compile_metrics'] in Keras 3, whatever compile() was given"
 
@@ -24,8 +25,10 @@ def check(context: Context) -> Iterator[CallChange]:
     module = context.facts.module
     parts = {part.value: part for part in module.all_of(cst.Subscript)}
     for node in module.all_of(cst.Attribute):
-        models = {model for option in context.facts.options(node.value) for model in _model_of(option)}
-        if node.attr.value != "metrics_names" or not models:
+        if node.attr.value != "metrics_names":
+            continue
+        models = {model for model in models_meant(node.value, context) if model is not None}
+        if not models:
             continue
         listed = _names(models, context)
         part = parts.get(node)
@@ -42,14 +45,6 @@ def check(context: Context) -> Iterator[CallChange]:
             message = f"{_OTHER}: the names of what evaluate() returns are written"
             code = ", ".join(f"{quote}{name}{quote}" for name in listed)
             yield CallChange(codes.METRICS_NAMES, node, message, Replace(node, f"[{code}]"))
-
-
-def _model_of(value: Value) -> Iterator[ModelObject]:
-    if isinstance(value, ModelObject):
-        yield value
-    elif isinstance(value, Parallel):
-        for template in options(value.wrap.template):
-            yield from _model_of(template)
 
 
 def _number(part: cst.Subscript) -> int | None:

@@ -40,18 +40,20 @@ def tensor_of(model: cst.BaseExpression, tensor: str, context: Context) -> str:
 
 
 def may_be_sequential(node: cst.BaseExpression, context: Context) -> bool:
-    return any(names.canonical(model.maker) == "keras.models.Sequential" for model in _models(node, context) if model)
+    return any(
+        names.canonical(model.maker) == "keras.models.Sequential" for model in models_meant(node, context) if model
+    )
 
 
 def _has_one(node: cst.BaseExpression, tensor: str, context: Context) -> bool:
     """Whether each model that an expression can be has one input, or one output."""
-    models = _models(node, context)
+    models = models_meant(node, context)
     known = {model for model in models if model is not None}
     ask = has_one_input if tensor == "input" else has_one_output
     return None not in models and ask(known, context.facts, context.modules) is True
 
 
-def _models(node: cst.BaseExpression, context: Context) -> set[ModelObject | None]:
+def models_meant(node: cst.BaseExpression, context: Context) -> set[ModelObject | None]:
     """The models that an expression can be, what multi_gpu_model wrapped among them; None for anything else."""
     return {model for option in context.facts.options(node) for model in _model_of(option)}
 
