@@ -1,4 +1,4 @@
-"""Names of weights: paths are written as keys and where a layer's name is looked for; the rest stays or is told."""
+"""Names of weights: paths are written as keys and where a layer's name is looked for; others stay or are reported."""
 
 from __future__ import annotations
 

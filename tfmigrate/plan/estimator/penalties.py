@@ -1,7 +1,7 @@
 """Penalties of the weights: `loss + 1e-4 * tf.add_n([tf.nn.l2_loss(v) for v in tf.trainable_variables()])`.
 
 In Keras each weight gets its regularizer (`add_penalty` of helpers/), half the factor, as an L2 is not halved. Which
-weights are left out is told by names: those of Keras are other than those of TensorFlow 1, which had scopes.
+weights are left out is decided by names, and Keras names weights otherwise than TensorFlow 1, which had scopes.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def _condition(reader: Reader, node: cst.BaseExpression, variable: str) -> tuple
         target = part.comparisons[0] if isinstance(part, cst.Comparison) else None
         known = target is not None and isinstance(target.operator, cst.In | cst.NotIn)
         if text is None or target is None or not known or not _is_name(target.comparator, variable):
-            message = "which variables are penalised is told by something other than a text in their names"
+            message = "the penalised variables are chosen by something other than a text in their names"
             raise reader.refuse(codes.ESTIMATOR_LOSS, part, message)
         replaced[target.comparator] = Written.of(NAME)
         texts.append(text)
@@ -288,8 +288,8 @@ def _check_names(reader: Reader, text: str) -> None:
             after = any(text in piece for piece in (*new, keras))
             if before != after or (unknown and text not in word) or "/" in text or ":" in text:
                 message = (
-                    f"which weights are penalised is told by {text!r} in their names, and the names of Keras's weights "
-                    "are others: give the layers of the model their `kernel_regularizer=` by hand"
+                    f"the penalised weights are chosen by {text!r} in their names, and the names of Keras's weights "
+                    "differ: give the layers of the model their `kernel_regularizer=` by hand"
                 )
                 raise reader.refuse(codes.ESTIMATOR_LOSS, reader.plan.function, message)
 
