@@ -289,7 +289,7 @@ def _check_names(reader: Reader, text: str) -> None:
             if before != after or (unknown and text not in word) or "/" in text or ":" in text:
                 message = (
                     f"the penalised weights are chosen by {text!r} in their names, and the names of Keras's weights "
-                    "differ: give the layers of the model their `kernel_regularizer=` by hand"
+                    "are others: give the layers of the model their `kernel_regularizer=` by hand"
                 )
                 raise reader.refuse(codes.ESTIMATOR_LOSS, reader.plan.function, message)
 
