@@ -66,6 +66,9 @@ def test_the_line_stays_and_the_message_says_where_the_training_is() -> None:
         (SET, COMPILE, FIT),
         (COMPILE, SET, COMPILE, FIT),
         (COMPILE, f"if unfreeze:\n    {SET}\n    {COMPILE}", FIT),
+        (COMPILE, SET, f"if two:\n    {COMPILE}\nelse:\n    {COMPILE}", FIT),
+        (COMPILE, SET, f"if two:\n    {COMPILE}\nelif three:\n    {COMPILE}\nelse:\n    {COMPILE}", FIT),
+        (COMPILE, f"if unfreeze:\n    {SET}\n    if two:\n        {COMPILE}\n    else:\n        {COMPILE}", FIT),
         (COMPILE, FIT, SET),
         (COMPILE, FIT, SET, "m.predict(x)"),
         (COMPILE, FIT, SET, "m.save('m.h5')"),
@@ -74,6 +77,19 @@ def test_the_line_stays_and_the_message_says_where_the_training_is() -> None:
 )
 def test_a_change_that_compile_follows_or_no_training_is_left_alone(parts: tuple[str, ...]) -> None:
     assert told(*parts) == []
+
+
+@pytest.mark.parametrize(
+    "anew",
+    [
+        f"if two:\n    {COMPILE}",
+        f"if two:\n    {COMPILE}\nelif three:\n    {COMPILE}",
+        f"if two:\n    {COMPILE}\nelse:\n    print('as it was')",
+        f"if two:\n    if three:\n        {COMPILE}\nelse:\n    {COMPILE}",
+    ],
+)
+def test_a_compile_that_may_not_be_reached_is_not_relied_on(anew: str) -> None:
+    assert told(COMPILE, SET, anew, FIT) == ["warn"]
 
 
 @pytest.mark.parametrize("training", [FIT, "for x in xs:\n    m.train_on_batch(x, x)"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -190,6 +190,12 @@ class Module:
             for owner, block in self.arms(other)
         )
 
+    def one_runs(self, units: Iterable[Unit], *given: Unit) -> bool:
+        """Whether one of these units runs wherever the given ones do: it is under no condition that is not theirs as
+        well, or there is one in each arm of an `if` with an `else`. Loops are taken to run."""
+        known = {arm for other in given for arm in self.arms(other)}
+        return _one_is_reached([[arm for arm in self.arms(unit) if arm not in known][::-1] for unit in units])
+
     def inside(self, statement: cst.CSTNode) -> Iterator[Unit]:
         """All units inside a compound statement, itself left out, in order."""
         for suite in suites_of(statement):
@@ -199,6 +205,24 @@ class Module:
 
     def code(self, node: cst.CSTNode) -> str:
         return self.tree.code_for_node(node)
+
+
+def _one_is_reached(ways: Sequence[Sequence[tuple[cst.CSTNode, cst.CSTNode]]]) -> bool:
+    """`ways`: the arms that lead to each unit, outermost first."""
+    conditions = [[arm for arm in way if isinstance(arm[0], cst.If | cst.Try)] for way in ways]
+    if not all(conditions):
+        return True
+    return any(
+        _has_else(choice)
+        and all(_one_is_reached([way[1:] for way in conditions if way[0] == (choice, arm)]) for arm in suites_of(choice))
+        for choice in {way[0][0] for way in conditions}
+    )
+
+
+def _has_else(choice: cst.CSTNode) -> bool:
+    while isinstance(choice, cst.If) and choice.orelse is not None:
+        choice = choice.orelse
+    return isinstance(choice, cst.Else)
 
 
 _BLANK_END = re.compile(r"(?:(?<=\n)|(?<=\r)(?!\n))[ \t\f]*(?:(?:\r\n?|\n)[ \t\f]*)*\Z")

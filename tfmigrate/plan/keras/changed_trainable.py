@@ -109,7 +109,7 @@ class _Reader:
         order = module.order
         if order.get(trained.unit, -1) <= order[unit] or module.exclusive(unit, trained.unit):
             return False
-        is_compiled = False
+        is_compiled, compiled_anew = False, list[Unit]()
         for use in before:
             site = use.site.lifted(trained.frame)
             if site is not None and site.unit is unit and use.method == "compile" and _compiles_after(use, changed):
@@ -119,12 +119,11 @@ class _Reader:
                     continue
                 if use.method == "compile":
                     is_compiled = use in compiles
-                elif site is None or _surely(module, site.unit, unit):
+                elif site is None or module.one_runs([site.unit], unit):
                     is_compiled = False  # Keras 3 asks no more, once it has made the function that trains.
             elif use.method == "compile" and order[unit] < order[site.unit] < order[trained.unit]:
-                if _surely(module, site.unit, unit, trained.unit):
-                    return False
-        return is_compiled
+                compiled_anew.append(site.unit)
+        return is_compiled and not module.one_runs(compiled_anew, unit, trained.unit)
 
     def _compiles(self, part: Sites) -> list[Use]:
         return [use for use in self._uses if use.method == "compile" and part <= _sites(use.receiver)]
@@ -142,15 +141,8 @@ def _compiles_after(use: Use, changed: Site) -> bool:
         there = use.site.lifted(here.frame)
         if there is not None:
             module = here.frame.module
-            return module.order[here.unit] < module.order[there.unit] and _surely(module, there.unit, here.unit)
+            return module.order[here.unit] < module.order[there.unit] and module.one_runs([there.unit], here.unit)
     return False
-
-
-def _surely(module: Module, unit: Unit, *given: Unit) -> bool:
-    """Whether a unit runs wherever these do: it is under no condition that is not theirs as well."""
-    known = {arm for other in given for arm in module.arms(other)}
-    conditions = {arm for arm in module.arms(unit) if isinstance(arm[0], cst.If | cst.Try)}
-    return conditions <= known
 
 
 def _is_same(use: Use, other: Use) -> bool:
