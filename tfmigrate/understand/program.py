@@ -212,11 +212,11 @@ def _one_is_reached(ways: Sequence[Sequence[tuple[cst.CSTNode, cst.CSTNode]]]) -
     conditions = [[arm for arm in way if isinstance(arm[0], cst.If | cst.Try)] for way in ways]
     if not all(conditions):
         return True
-    return any(
-        _has_else(choice)
-        and all(_one_is_reached([way[1:] for way in conditions if way[0] == (choice, arm)]) for arm in suites_of(choice))
-        for choice in {way[0][0] for way in conditions}
-    )
+    for choice in {way[0][0] for way in conditions}:
+        inside = ([way[1:] for way in conditions if way[0] == (choice, arm)] for arm in suites_of(choice))
+        if _has_else(choice) and all(map(_one_is_reached, inside)):
+            return True
+    return False
 
 
 def _has_else(choice: cst.CSTNode) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Set
 from enum import Enum
+from itertools import chain
 
 import libcst as cst
 
@@ -118,10 +119,16 @@ def _used(node: cst.BaseExpression, frame: Frame, scopes: Scopes) -> Iterator[Ki
     text = module.code(node)
     scope = scopes.by_node[frame.function or module.tree]
     owner = scopes.owner(node.value, scope) if isinstance(node, cst.Name) else None
-    for part in walk(scope.node) if owner is scope else module.nodes:
+    telling = chain.from_iterable(module.all_of(kind) for kind in _TELLING)
+    for part in walk(scope.node) if owner is scope else telling:
         for operand, role in _operands(part):
             if last_name(operand) == name and module.code(operand) == text:
                 yield from role
+
+
+_TELLING: tuple[type[cst.CSTNode], ...] = (
+    cst.Comparison, cst.BinaryOperation, cst.Call, cst.For, cst.CompFor, cst.Subscript
+)  # fmt: skip
 
 
 def _operands(node: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, Kinds]]:

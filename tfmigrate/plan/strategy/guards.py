@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import TypeGuard
 
 import libcst as cst
@@ -268,7 +269,7 @@ class Blocks:
             self.edits.append(Branch(unit, negated(Written.at(unit.test)).code, orelse, None))
         elif orelse is not None and orelse_empty:
             self.edits.append(Branch(unit, (unit.test,), unit.body, None))
-        elif orelse is not None and self._can_go(unit) and self.sense(unit.body) == self.sense(orelse):
+        elif orelse is not None and self._can_go(unit) and self._same(self.sense(unit.body), self.sense(orelse)):
             self.edits.append(Unwrap(unit, unit.body))
             self.transparent.add(unit)
 
@@ -298,7 +299,7 @@ class Blocks:
         if self._empty(suite) and self._empty(handler):
             self.edits.append(Unwrap(unit, None))
             self.gone.add(unit)
-        elif not self._empty(suite) and self.sense(suite) == self.sense(handler):
+        elif not self._empty(suite) and self._same(self.sense(suite), self.sense(handler)):
             self.edits.append(Unwrap(unit, suite))
             self._left_of[unit] = suite
             self.transparent.add(unit)
@@ -322,8 +323,8 @@ class Blocks:
         acts = [[unit for unit in units_of(block) if not self._only_talks(unit)] for block in (suite, handler.body)]
         if not all(self._is_plain(unit) for block in acts for unit in block):
             return False
-        first, second = ([said for unit in block for said in self._sense_of(unit)] for block in acts)
-        return first == second
+        first, second = ((said for unit in block for said in self._sense_of(unit)) for block in acts)
+        return self._same(first, second)
 
     def _says_nothing(self, suite: cst.BaseSuite) -> bool:
         return all(unit in self.gone or _is_pass(unit) or self._is_plain(unit) for unit in units_of(suite))
@@ -345,19 +346,25 @@ class Blocks:
             and all(isinstance(small, cst.Expr | cst.Pass) or small in self._removed for small in unit.body)
         )
 
-    def sense(self, suite: cst.BaseSuite) -> list[str]:
-        """What a block does once the plan is carried out, whatever it looks like."""
-        return [said for unit in units_of(suite) for said in self._sense_of(unit)]
+    def sense(self, suite: cst.BaseSuite) -> Iterator[str]:
+        """What a block does once the plan is carried out, whatever it looks like: a text for each statement."""
+        for unit in units_of(suite):
+            yield from self._sense_of(unit)
 
-    def _sense_of(self, unit: cst.CSTNode) -> list[str]:
+    def _sense_of(self, unit: cst.CSTNode) -> Iterator[str]:
         if unit in self.gone:
-            return []
+            return
         if unit in self.transparent and isinstance(unit, cst.With | cst.If | cst.Try):
-            return self.sense(self._left_of.get(unit, unit.body))
+            yield from self.sense(self._left_of.get(unit, unit.body))
+            return
         wraps = {wrap.call: wrap for wrap in self._wraps}
         merged = unit.visit(_Merged(wraps, self._unpacked, self._names, self._brief))
         assert isinstance(merged, cst.CSTNode)
-        return [ast.dump(ast.parse(self._module.code(merged).strip("\n")))]
+        yield ast.dump(ast.parse(self._module.code(merged).strip("\n")))
+
+    @staticmethod
+    def _same(one: Iterator[str], other: Iterator[str]) -> bool:
+        return all(first == second for first, second in zip_longest(one, other))
 
 
 class _Merged(cst.CSTTransformer):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import libcst as cst
 
@@ -55,7 +56,7 @@ def _returned(function: cst.FunctionDef, blocks: Blocks) -> str | None:
     """The parameter that is all a function returns, where it does nothing else."""
     first = next(iter(units_of(function.body)), None)
     described = first is not None and is_docstring(only_statement(first))
-    sense = blocks.sense(function.body)[described:]
+    sense = list(islice(blocks.sense(function.body), described, described + 2))
     returned = {ast.dump(ast.parse(f"return {name}")): name for name in parameters_of(function)}
     return returned.get(sense[0]) if len(sense) == 1 else None
 
