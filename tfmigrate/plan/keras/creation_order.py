@@ -154,6 +154,12 @@ class _Order:
         self._kinds = kinds
         self._made: dict[str, int | None] = {}
         """How many of a kind there are; None: nobody knows."""
+        self._acts = 0
+        """How often that was changed, or might have been."""
+        self._idle: set[cst.FunctionDef] = set()
+        """Functions that were followed to their end and changed nothing."""
+        self._calling: dict[Module, Set[cst.CSTNode]] = {}
+        """What there is a call in; nothing else makes a layer."""
         self._repeated = 0
         self._active: list[cst.CSTNode] = []
         self._begun: set[Module] = set()
@@ -176,6 +182,12 @@ class _Order:
                 self._load(other)
         self._visit(module.tree, self._facts.modules[module])
 
+    def _holds_a_call(self, node: cst.CSTNode, module: Module) -> bool:
+        if module not in self._calling:
+            self._calling[module] = found = set[cst.CSTNode]()
+            _add_calling(module.tree, found)
+        return node in self._calling[module]
+
     def _names_handed_on(self) -> frozenset[str]:
         """Names that are mentioned otherwise than by calling them: what takes such a function may call it, too."""
         named: set[str] = set()
@@ -193,9 +205,9 @@ class _Order:
     # ---- what is executed, in the order of evaluation ----
 
     def _visit(self, node: cst.CSTNode, facts: Facts) -> None:
-        self.left -= 1
-        if isinstance(node, cst.FunctionDef) or self.left < 0:
+        if isinstance(node, cst.FunctionDef) or self.left < 0 or not self._holds_a_call(node, facts.module):
             return
+        self.left -= 1
         if isinstance(node, cst.If | cst.IfExp):
             self._visit(node.test, facts)
             if isinstance(node, cst.If) and _asks_for_main(node.test):
@@ -264,6 +276,7 @@ class _Order:
             return
         known = facts.canonical(node.func)
         if known == "keras.backend.clear_session":
+            self._acts += 1
             self._made = {}
         elif known == names.MULTI_GPU_MODEL:
             self._lose({"Lambda"})
@@ -278,10 +291,12 @@ class _Order:
         if unnamed is not False:
             before = self._made.get(kind, 0)
             number = None if before is None else before + 1
+            self._acts += 1
             self._made[kind] = number
             self.numbers.setdefault(node, set()).add(None if self._repeated else number)
 
     def _lose(self, kinds: Set[str]) -> None:
+        self._acts += 1
         self._made.update(dict.fromkeys(kinds))
 
     def _enter(self, callees: Collection[Value]) -> None:
@@ -314,6 +329,9 @@ class _Order:
         self._body(function.node, self._facts.modules[function.module])
 
     def _body(self, function: cst.FunctionDef, facts: Facts) -> None:
+        if function in self._idle:
+            return
+        acts = self._acts
         before = dict(self._made)
         hidden = function.name.value in self._handed_on or bool(function.decorators) or _returns_early(function)
         self._active.append(function)
@@ -321,8 +339,19 @@ class _Order:
         self._visit(function.body, facts)
         self._repeated -= function.name.value in self._handed_on
         self._active.pop()
+        if self._acts == acts and self.left >= 0:
+            self._idle.add(function)
         if hidden:
             self._made = _joined([before, self._made])
+
+
+def _add_calling(node: cst.CSTNode, found: set[cst.CSTNode]) -> bool:
+    """Adds what there is a call in: of a node and all below it. Whether there is one."""
+    inside = [_add_calling(child, found) for child in children(node)]
+    if isinstance(node, cst.Call) or any(inside):
+        found.add(node)
+        return True
+    return False
 
 
 def _joined(states: Collection[Mapping[str, int | None]]) -> dict[str, int | None]:
