@@ -21,6 +21,8 @@ def unresolved(files: Mapping[str, str]) -> set[tuple[str, str]]:
 class _Program:
     def __init__(self, files: Mapping[str, str]) -> None:
         self._trees = {PurePath(path): _parsed(text) for path, text in files.items()}
+        self._names: dict[PurePath, set[str]] = {}
+        """Those that the top level of a module binds, of modules that were asked for them."""
 
     def missing(self, path: str) -> Iterator[str]:
         """What one file takes and does not find."""
@@ -56,7 +58,11 @@ class _Program:
 
     def _defines(self, path: PurePath, name: str, seen: set[PurePath]) -> bool:
         tree = self._trees[path]
-        if tree is None or name in _bound(tree):
+        if tree is None:
+            return True
+        if path not in self._names:
+            self._names[path] = _bound(tree)
+        if name in self._names[path]:
             return True
         seen.add(path)
         for node in ast.walk(tree):

@@ -22,9 +22,9 @@ from tfmigrate.written import listed
 
 def check(context: Context) -> Iterator[CallChange]:
     """`yield [x, y]` is `yield x, y`, and `[first, second]` in it, the inputs of a model, a tuple too."""
-    facts, modules = context.facts, context.modules
+    facts = context.facts
     seen: set[cst.CSTNode] = set()
-    for batch in batches_made(facts, modules):
+    for batch in batches_made(context):
         if batch.node in seen:
             continue
         seen.add(batch.node)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import libcst as cst
 
 from tfmigrate.plan.data.batches import data_of
+from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import FunctionValue, Instance, Made, Method, ModelObject, Value, contains_yield
@@ -28,12 +29,16 @@ class Batch:
     """Whether predict() takes it too, for which a list is several inputs."""
 
 
-def batches_made(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[Batch]:
+def batches_made(context: Context) -> Sequence[Batch]:
     """What the functions of a module yield, or return from `__getitem__`, that are trained or evaluated with.
 
     A batch that another function of the program makes for them, as in `return self.load(index)`, is found in that one.
-    `modules`: the facts of every module of the program.
     """
+    return context.migration.once(_all_batches).get(context.facts.module, ())
+
+
+def _all_batches(migration: Migration) -> Mapping[Module, Sequence[Batch]]:
+    modules = migration.facts.modules
     models: dict[cst.FunctionDef, set[ModelObject]] = {}
     predicted: set[cst.FunctionDef] = set()
     for use in (use for known in modules.values() for use in known.uses):
@@ -43,9 +48,15 @@ def batches_made(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[Batc
         for data in data_of(use):
             for maker in _with_helpers(_makers(data.values), modules):
                 models.setdefault(maker, set()).update(use.models)
-    for function in [node for node in facts.module.all_of(cst.FunctionDef) if node in models]:
-        for node, yielded in _yielded_or_returned(function.body):
-            yield Batch(node, frozenset(models[function]), yielded, function in predicted)
+    return {
+        module: tuple(
+            Batch(node, frozenset(models[function]), yielded, function in predicted)
+            for function in module.all_of(cst.FunctionDef)
+            if function in models
+            for node, yielded in _yielded_or_returned(function.body)
+        )
+        for module in modules
+    }
 
 
 def targets_of(batch: cst.BaseExpression) -> list[cst.BaseExpression]:
@@ -122,13 +133,15 @@ def _called(call: cst.Call, facts: Facts) -> Iterator[cst.FunctionDef]:
             yield function.node
 
 
-def _yielded_or_returned(node: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, bool]]:
+def _yielded_or_returned(body: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, bool]]:
     """What a function yields (True) or returns, without those inside it."""
-    for part in children(node):
+    pending = [body]
+    while pending:
+        part = pending.pop()
         if isinstance(part, cst.FunctionDef | cst.ClassDef | cst.Lambda):
             continue
         if isinstance(part, cst.Yield) and isinstance(part.value, cst.BaseExpression):
             yield part.value, True
         elif isinstance(part, cst.Return) and part.value is not None:
             yield part.value, False
-        yield from _yielded_or_returned(part)
+        pending += reversed(children(part))

@@ -21,12 +21,12 @@ from tfmigrate.understand.values import Items, ModelObject, are_tensors
 
 def check(context: Context) -> Iterator[CallChange]:
     """`fit(x, {"digit": y})` of a model with one output: the targets alone are written, in batches too."""
-    facts, modules = context.facts, context.modules
+    facts = context.facts
     dicts: dict[cst.Dict, set[ModelObject]] = {}
     for use in facts.uses:
         for node in _dicts(use):
             dicts.setdefault(node, set()).update(use.models)
-    for batch in batches_made(facts, modules):
+    for batch in batches_made(context):
         for target in targets_of(batch.node):
             if isinstance(target, cst.Dict) and alone(target) is not target:
                 dicts.setdefault(target, set()).update(batch.models)

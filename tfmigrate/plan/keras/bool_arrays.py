@@ -53,7 +53,7 @@ def _given(context: Context) -> Iterator[cst.BaseExpression]:
         for word in _DATA:
             if word in named:
                 yield from _parts(named[word].value)
-    for batch in batches_made(facts, context.modules):
+    for batch in batches_made(context):
         yield from _parts(batch.node)
 
 

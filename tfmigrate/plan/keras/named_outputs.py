@@ -177,7 +177,7 @@ def named_targets(context: Context) -> Iterator[CallChange]:
         for y, weights in parts:
             yield from _targets(y, weights, order, scopes)
     seen: set[cst.CSTNode] = set()
-    for batch in batches_made(facts, context.modules):
+    for batch in batches_made(context):
         order = _common_order(batch.models, context)
         y, weights = [*targets_of(batch.node), None, None][:2]
         if batch.node not in seen:
