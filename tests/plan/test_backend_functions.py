@@ -60,6 +60,8 @@ def test_a_tensor_of_the_parallel_model_is_that_of_the_model() -> None:
          "a = [function_of([x], [y]) for y in every]"),
         ("for y in [net.output, net.layers[1].output]:\n    looks.append(K.function([x], [y]))",
          "    looks.append(function_of([x], [y]))"),
+        ("for i, y in enumerate(net.outputs):\n    looks.append(K.function([x], [y]))",
+         "    looks.append(function_of([x], [y]))"),
         ("given = [net.input]\nlook = K.function(given, net.outputs)", "look = function_of(given, net.outputs)"),
     ],
 )  # fmt: skip
@@ -91,6 +93,7 @@ def test_a_sequential_has_its_tensors_by_their_place() -> None:
         "*both",
         "[], [net.output]",
         "[x], [y for y in found]",
+        "[x], [y for y, _ in net.outputs]",
         "[x], [net.output * 2]",
     ],
 )

@@ -40,6 +40,10 @@ parallel.compile("sgd", "mse")
             "for i, l in enumerate(model.layers[1:]):\n    print(l.output.shape)",
         ),
         (
+            "own = [l for l in model.layers if l.built]\nfor l, n in zip(own, names):\n    print(l.output_shape)",
+            "own = [l for l in model.layers if l.built]\nfor l, n in zip(own, names):\n    print(l.output.shape)",
+        ),
+        (
             "def show(net):\n    print(net.layers[-2].output_shape)",
             "def show(net):\n    print(net.layers[-2].output.shape)",
         ),

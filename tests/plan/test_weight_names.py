@@ -34,6 +34,8 @@ PATH = 'getattr(w, "path", w.name)'
          f"a = [w for l in model.layers for w in l.weights if part not in {PATH}]"),
         ("all = model.weights\nfor i, w in enumerate(all): d.get(w.name, i)",
          f"all = model.weights\nfor i, w in enumerate(all): d.get({PATH}, i)"),
+        ("held = {'all': model.weights}\nfor ws in held.values():\n    for w in ws: d[w.name] = w",
+         f"held = {{'all': model.weights}}\nfor ws in held.values():\n    for w in ws: d[{PATH}] = w"),
         ("for w, g in zip(model.weights[2:], changes): d[w.name] = g",
          f"for w, g in zip(model.weights[2:], changes): d[{PATH}] = g"),
     ],

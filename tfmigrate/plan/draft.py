@@ -25,6 +25,7 @@ from tfmigrate.plan.selection import LEFT_ALONE, Selection
 from tfmigrate.result import Action, Finding
 from tfmigrate.settings import Settings
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.loops import Loops
 from tfmigrate.understand.program import Module, Unit, dotted, import_statements, imports_of
 from tfmigrate.understand.scopes import LexicalScope, Scopes
 from tfmigrate.understand.values import Frame
@@ -53,6 +54,11 @@ class Draft:
     @property
     def module(self) -> Module:
         return self.facts.module
+
+    @cached_property
+    def loops(self) -> Loops:
+        """What the variables of the module's loops take."""
+        return Loops(self.module, self.scopes)
 
     @cached_property
     def quote(self) -> str:

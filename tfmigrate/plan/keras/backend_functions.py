@@ -13,7 +13,8 @@ from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.edits import Edit, Replace
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.reaching import bound, reaching, settled
+from tfmigrate.understand.loops import Expression, PartOf, Taken
+from tfmigrate.understand.reaching import bound, settled
 from tfmigrate.understand.scopes import Scopes
 
 _FUNCTION = "keras.backend.function"
@@ -121,19 +122,16 @@ def _is_input(node: cst.BaseExpression, facts: Facts, scopes: Scopes) -> bool:
 
 def _is_output(node: cst.BaseExpression, context: Context) -> bool:
     node = settled(node, context.scopes)
-    if isinstance(node, cst.Name):
-        several = _run_over(node, context)
-        listed = _listed(several, context) if several is not None else None
-        return listed is not None and all(_attribute(settled(part, context.scopes)) == "output" for part in listed)
+    values = context.loops.taken(node)
+    if values:
+        return all(value is not None and _is_each_output(value, context) for value in values)
     return _attribute(node) in ("output", "outputs")
 
 
-def _run_over(node: cst.Name, context: Context) -> cst.BaseExpression | None:
-    """What a loop runs over whose variable a name is."""
-    scope = context.scopes.holding(node)
-    bindings = reaching(node.value, scope, context.scopes) if scope is not None else []
-    loops = context.facts.module.all_of(cst.CompFor, cst.For)
-    return next((loop.iter for loop in loops if [loop.target] == [binding.node for binding in bindings]), None)
+def _is_each_output(value: Taken, context: Context) -> bool:
+    if isinstance(value, PartOf):
+        return isinstance(value.node, cst.Attribute) and value.node.attr.value == "outputs"
+    return isinstance(value, Expression) and _attribute(settled(value.node, context.scopes)) == "output"
 
 
 def _attribute(node: cst.BaseExpression) -> str:

@@ -13,11 +13,11 @@ from tfmigrate.plan.change.calls import Revision, is_none, keywords, text_of
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import dotted
+from tfmigrate.understand.loops import Expression, Loops, Number, Taken
 from tfmigrate.understand.reaching import reaching, value_of
 from tfmigrate.understand.scopes import Occurrence
 from tfmigrate.understand.values import Literal, Made, ModelObject, Opaque, Value
-from tfmigrate.walk import nodes_in, walk
+from tfmigrate.walk import nodes_in
 from tfmigrate.written import Code
 
 _MODELS = frozenset({"keras.models.Model", "keras.models.Sequential", "keras.Model", "keras.Sequential", "keras.Input"})
@@ -128,7 +128,7 @@ class _Slashes:
 
     def __init__(self, migration: Migration) -> None:
         self._modules = tuple(migration.facts.modules.values())
-        self._scopes = tuple(draft.scopes for draft in migration.drafts.values())
+        self._drafts = tuple(migration.drafts.values())
         self._known: dict[cst.CSTNode, bool] = {}
 
     def may_be_in(self, node: cst.CSTNode) -> bool:
@@ -157,25 +157,29 @@ class _Slashes:
         if not isinstance(node, cst.Name) or node in seen:
             return False
         bindings = [
-            binding
-            for scopes in self._scopes
-            if (scope := scopes.holding(node))
-            for binding in reaching(node.value, scope, scopes)
+            (binding, draft.loops)
+            for draft in self._drafts
+            if (scope := draft.scopes.holding(node))
+            for binding in reaching(node.value, scope, draft.scopes)
         ]
-        return bool(bindings) and all(self._binds_none(binding, node, seen | {node}) for binding in bindings)
+        seen = seen | {node}
+        return bool(bindings) and all(self._binds_none(binding, loops, node, seen) for binding, loops in bindings)
 
-    def _binds_none(self, binding: Occurrence, node: cst.Name, seen: Set[cst.CSTNode]) -> bool:
+    def _binds_none(self, binding: Occurrence, loops: Loops, node: cst.Name, seen: Set[cst.CSTNode]) -> bool:
         """Whether one place that binds a name gives it nothing with a slash: a loop that counts does not."""
         if isinstance(binding.unit, cst.FunctionDef):
             calls = self._calls.get(binding.unit.name.value, ())
             if not calls or any(arg.star for call in calls for arg in call.args):
                 return False
             return all(self.are_not_in(value, seen) for value in self._passed_for(node))
-        for part in walk(binding.unit):
-            if isinstance(part, cst.For | cst.CompFor) and part.target is binding.node:
-                return isinstance(part.iter, cst.Call) and dotted(part.iter.func) == "range"
+        in_loop = loops.taken_from(binding)
+        if in_loop:
+            return all(self._takes_none(value, seen) for value in in_loop)
         value = value_of(binding)
         return value is not None and self.are_not_in(value, seen)
+
+    def _takes_none(self, value: Taken | None, seen: Set[cst.CSTNode]) -> bool:
+        return value == Number() or (isinstance(value, Expression) and self.are_not_in(value.node, seen))
 
     def may_be(
         self,

@@ -13,9 +13,9 @@ from tfmigrate.plan.keras.callbacks import rate_asked
 from tfmigrate.plan.keras.rates import SETTERS
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
-from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.loops import PartOf, Taken
 from tfmigrate.understand.reaching import settled
-from tfmigrate.understand.scopes import LexicalScope, Scopes
+from tfmigrate.understand.scopes import LexicalScope
 
 _LOGGER = "keras.callbacks.CSVLogger"
 
@@ -24,7 +24,7 @@ def check(context: Context) -> Iterator[CallChange]:
     """`table["lr"]` and `table.lr` ask for the column that there is; a file begun by Keras 2 is not continued."""
     facts = context.facts
     callbacks = context.migration.once(_callbacks)
-    for key, table, node in _Tables(facts, context.scopes, _LOGGER in callbacks).asked(context.quote):
+    for key, table, node in _Tables(context, _LOGGER in callbacks).asked(context.quote):
         yield rate_asked(key, table, node)
     for call in facts.module.calls:
         if facts.canonical(call.func) == _LOGGER and callbacks & SETTERS:
@@ -48,9 +48,9 @@ def _callbacks(migration: Migration) -> frozenset[str]:
 class _Tables:
     """Which expressions of a module are tables, or rows of one, of what a training logged."""
 
-    def __init__(self, facts: Facts, scopes: Scopes, logs_to_file: bool) -> None:
-        self._facts, self._scopes, self._logs_to_file = facts, scopes, logs_to_file
-        self._rows = set(self._named_rows())
+    def __init__(self, context: Context, logs_to_file: bool) -> None:
+        self._facts, self._scopes, self._loops = context.facts, context.scopes, context.loops
+        self._logs_to_file = logs_to_file
         self._own = set(self._set_here())
 
     def asked(self, quote: str) -> Iterator[tuple[cst.SimpleString, cst.BaseExpression, cst.BaseExpression]]:
@@ -84,7 +84,7 @@ class _Tables:
 
     def _is_table(self, node: cst.Name) -> bool:
         """Whether it is the name of one: what a file of the program, or a History, is read into."""
-        if self._variable(node) in self._rows:
+        if self._logs_to_file and any(map(self._is_row, self._loops.taken(node))):
             return True
         value = settled(node, self._scopes)
         if not isinstance(value, cst.Call):
@@ -95,20 +95,10 @@ class _Tables:
             return isinstance(first, cst.Attribute) and first.attr.value == "history"
         return self._logs_to_file and name in ("pandas.read_csv", "pandas.read_table")
 
-    def _named_rows(self) -> Iterator[tuple[str, LexicalScope | None]]:
-        """The variables of loops over `csv.DictReader(file)`."""
-        for loop in self._facts.module.all_of(cst.For, cst.CompFor) if self._logs_to_file else ():
-            over = settled(loop.iter, self._scopes)
-            while (
-                isinstance(over, cst.Call)
-                and isinstance(over.func, cst.Name)
-                and over.func.value == "list"
-                and over.args
-            ):
-                over = over.args[0].value
-            if isinstance(over, cst.Call) and self._facts.symbols.get(over.func) == "csv.DictReader":
-                if isinstance(loop.target, cst.Name):
-                    yield self._variable(loop.target)
+    def _is_row(self, value: Taken | None) -> bool:
+        """Whether a loop takes it from `csv.DictReader(file)`."""
+        over = value.node if isinstance(value, PartOf) else None
+        return isinstance(over, cst.Call) and self._facts.symbols.get(over.func) == "csv.DictReader"
 
     def _variable(self, node: cst.Name) -> tuple[str, LexicalScope | None]:
         scope = self._scopes.holding(node)

@@ -11,15 +11,13 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import text_of
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
+from tfmigrate.understand.loops import PartOf, Taken
 from tfmigrate.understand.program import attribute_of, dotted
 from tfmigrate.understand.reaching import settled
-from tfmigrate.understand.scopes import Scopes
-from tfmigrate.walk import walk
 
 _LISTS = frozenset(
     {"weights", "trainable_weights", "non_trainable_weights", "trainable_variables", "non_trainable_variables"}
 )
-_WRAPPERS = frozenset({"enumerate", "list", "reversed", "sorted", "zip"})
 _OF_WEIGHTS = (
     "kernel", "bias", "gamma", "beta", "moving_mean", "moving_variance", "embeddings", "recurrent_kernel",
     "depthwise_kernel", "pointwise_kernel", "alpha",
@@ -105,44 +103,19 @@ def _taken_apart(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
 
 def _names_read(context: Context) -> Set[cst.CSTNode]:
     """Each `weight.name` of a variable that runs over weights."""
-    module = context.facts.module
     kept = _kept(context)
-    read: set[cst.CSTNode] = set()
-    for holder in (
-        *module.all_of(cst.For),
-        *module.all_of(cst.ListComp, cst.SetComp, cst.GeneratorExp),
-        *module.all_of(cst.DictComp),
-    ):
-        loops = [holder] if isinstance(holder, cst.For) else [*_loops(holder.for_in)]
-        running = {name for loop in loops for name in _running(loop.target, loop.iter, kept, context.scopes)}
-        read.update(
-            part
-            for part in walk(holder)
-            if isinstance(part, cst.Attribute) and part.attr.value == "name" and dotted(part.value) in running
-        )
-    return read
+    return {
+        node
+        for node in context.facts.module.all_of(cst.Attribute)
+        if node.attr.value == "name" and any(_is_weight(value, kept) for value in context.loops.taken(node.value))
+    }
 
 
-def _loops(loop: cst.CompFor) -> Iterator[cst.CompFor]:
-    yield loop
-    if loop.inner_for_in is not None:
-        yield from _loops(loop.inner_for_in)
+def _is_weight(value: Taken | None, kept: Set[str]) -> bool:
+    return isinstance(value, PartOf) and _are_weights(value.node, kept)
 
 
-def _running(target: cst.BaseExpression, listed: cst.BaseExpression, kept: Set[str], scopes: Scopes) -> Iterator[str]:
-    """The names in a target that take weights one after the other."""
-    if isinstance(listed, cst.Call) and dotted(listed.func) in _WRAPPERS:
-        targets = [target]
-        if isinstance(target, cst.Tuple) and dotted(listed.func) in ("enumerate", "zip"):
-            targets = [element.value for element in target.elements][dotted(listed.func) == "enumerate" :]
-        for one, arg in zip(targets, listed.args, strict=False):
-            yield from _running(one, arg.value, kept, scopes)
-    elif isinstance(target, cst.Name) and _are_weights(listed, kept, scopes):
-        yield target.value
-
-
-def _are_weights(node: cst.BaseExpression, kept: Set[str], scopes: Scopes) -> bool:
-    node = settled(node, scopes)
+def _are_weights(node: cst.BaseExpression, kept: Set[str]) -> bool:
     if isinstance(node, cst.Subscript):
         node = node.value
     return isinstance(node, cst.Attribute) and (node.attr.value in _LISTS or attribute_of("self", node) in kept)
@@ -155,5 +128,6 @@ def _kept(context: Context) -> Set[str]:
         for target in assign.targets:
             name = attribute_of("self", target.target)
             if name is not None:
-                kept[name] = kept.get(name, True) and _are_weights(assign.value, frozenset(), context.scopes)
+                value = settled(assign.value, context.scopes)
+                kept[name] = kept.get(name, True) and _are_weights(value, frozenset())
     return {name for name, always in kept.items() if always}

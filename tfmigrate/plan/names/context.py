@@ -13,6 +13,7 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.names.tables import Tables
 from tfmigrate.settings import Settings
 from tfmigrate.understand.lifecycle import Facts, ProgramFacts
+from tfmigrate.understand.loops import Loops
 from tfmigrate.understand.program import Module, Unit
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import ModelObject, options
@@ -65,6 +66,10 @@ class Context:
     @property
     def scopes(self) -> Scopes:
         return self.draft.scopes
+
+    @property
+    def loops(self) -> Loops:
+        return self.draft.loops
 
     @property
     def settings(self) -> Settings:

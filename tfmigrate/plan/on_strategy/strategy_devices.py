@@ -10,6 +10,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import named_arguments
 from tfmigrate.plan.draft import Draft
+from tfmigrate.understand.loops import PartOf
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.reaching import bound_once
 from tfmigrate.understand.values import Items, Literal, StrategyObject, options
@@ -52,9 +53,10 @@ def _cannot_be(node: cst.BaseExpression, draft: Draft) -> str | None:
     if _are_physical(node, draft):
         return "a list of physical devices, which are not names"
     source = _source(node, draft)
-    if isinstance(source, cst.ListComp) and _are_physical(source.for_in.iter, draft):
-        each = draft.module.code(source.for_in.target)
-        if draft.module.code(source.elt) == f"{each}.name":
+    name = source.elt if isinstance(source, cst.ListComp) else None
+    if isinstance(name, cst.Attribute) and name.attr.value == "name":
+        devices = [value.node for value in draft.loops.taken(name.value) if isinstance(value, PartOf)]
+        if any(_are_physical(node, draft) for node in devices):
             return 'a list of names as "/physical_device:GPU:0", which it does not know'
     return None
 
