@@ -9,6 +9,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.names.context import Context
+from tfmigrate.understand.layers_named import is_surely_layer
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.models_named import may_be_model
 from tfmigrate.understand.program import dotted
@@ -66,7 +67,7 @@ def check(context: Context) -> Iterator[CallChange]:
         if name in _OF_MODELS and may_be_model(node.value, facts) and not _is_own(node.value, facts):
             message = f"a model of Keras 3 has no `{name}` (AttributeError): {_OF_MODELS[name]}"
         elif name in _OF_LAYERS and not _is_own(node.value, facts):
-            if name in _COMMON and not _is_layer(node.value, facts):
+            if name in _COMMON and not is_surely_layer(node.value, facts, context.loops):
                 continue
             message = f"a layer of Keras 3 has no `{name}` (AttributeError): {_OF_LAYERS[name]}"
         elif name in _OF_OPTIMIZERS and _is_optimizer(node.value, facts):
@@ -82,16 +83,6 @@ def check(context: Context) -> Iterator[CallChange]:
 def _is_own(node: cst.BaseExpression, facts: Facts) -> bool:
     """Whether it may be an object of a class of the program, with attributes of its own."""
     return dotted(node) == "self" or any(isinstance(option, Instance) for option in facts.options(node))
-
-
-def _is_layer(node: cst.BaseExpression, facts: Facts) -> bool:
-    """Whether it is made by Keras, or taken from a model: `model.layers[1]`, `model.get_layer("words")`."""
-    if isinstance(node, cst.Subscript):
-        return isinstance(node.value, cst.Attribute) and node.value.attr.value == "layers"
-    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value == "get_layer":
-        return True
-    options = facts.options(node)
-    return bool(options) and all(isinstance(option, Made) and option.kind == "layer" for option in options)
 
 
 def _is_optimizer(node: cst.BaseExpression, facts: Facts) -> bool:
