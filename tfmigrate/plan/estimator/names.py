@@ -8,6 +8,7 @@ from tfmigrate.plan.change.calls import quoted
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import ImportNames, ImportPart, Remove, Replace
 from tfmigrate.plan.estimator.things import MODE_NAMES, MODE_VALUES
+from tfmigrate.plan.names.eager_switches import turns_eager
 from tfmigrate.understand.names import estimator_name
 from tfmigrate.understand.program import dotted, import_statements, root_name
 from tfmigrate.walk import walk
@@ -33,8 +34,6 @@ SAME = frozenset(
     }
 )  # fmt: skip
 """Names directly under `tf.compat.v1` that may be taken from TensorFlow 2 itself; any other stays what it was."""
-SWITCHES = frozenset({"disable_v2_behavior", "disable_eager_execution", "enable_eager_execution", "enable_v2_behavior"})
-"""Keras trains eagerly, as TensorFlow 2 does by default."""
 
 
 def modernised(draft: Draft) -> None:
@@ -51,7 +50,7 @@ def modernised(draft: Draft) -> None:
         for small in line.body:
             call = small.value if isinstance(small, cst.Expr) else None
             symbol = draft.facts.symbols.get(call.func, "") if isinstance(call, cst.Call) else ""
-            if symbol.startswith("tensorflow.") and symbol.rsplit(".", 1)[-1] in SWITCHES:
+            if turns_eager(symbol) is not None:  # Keras trains eagerly, as TensorFlow 2 does by default.
                 draft.edits.append(Remove(small))
                 removed.update(walk(small))
     for node in draft.module.all_of(cst.Attribute):

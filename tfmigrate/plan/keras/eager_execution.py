@@ -12,12 +12,11 @@ from tfmigrate.plan.change.removal import without
 from tfmigrate.plan.keras.fed_operations import fed_operations
 from tfmigrate.plan.keras.sessions import session_lines
 from tfmigrate.plan.names.context import Context, Migration
+from tfmigrate.plan.names.eager_switches import turns_eager
 from tfmigrate.understand import names
 from tfmigrate.understand.program import Module, only_statement
 from tfmigrate.walk import walk
 
-_DISABLING = frozenset({"disable_eager_execution", "disable_v2_behavior"})
-"""Functions of tensorflow.compat.v1, which private modules of TensorFlow have too."""
 _OF_GRAPHS = frozenset(
     {
         "keras.backend.get_session", "keras.backend.placeholder", "tensorflow.InteractiveSession", "tensorflow.Session",
@@ -34,9 +33,10 @@ def check(context: Context) -> Iterator[CallChange]:
         call = small.value if isinstance(small, cst.Expr) else None
         if not isinstance(call, cst.Call) or small is None:
             continue
-        library, _, name = context.facts.canonical(call.func).rpartition(".")
-        if name not in _DISABLING or library.partition(".")[0] != "tensorflow":
+        symbol = context.facts.canonical(call.func)
+        if turns_eager(symbol) != "off":
             continue
+        name = symbol.rpartition(".")[2]
         fails = f"Keras 3 trains with eager execution alone: after {name}() fit() raises RuntimeError"
         needing = context.migration.once(_first_of_graphs)
         if needing is None:
