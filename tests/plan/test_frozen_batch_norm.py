@@ -163,6 +163,28 @@ model.save("a.h5")
     assert not actions(file, "TFM445")
 
 
+def test_a_layer_in_the_head_of_a_loop_is_in_the_model_that_the_loop_adds_it_to() -> None:
+    program = """\
+from keras.layers import BatchNormalization, Dense, InputLayer
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+part, other = Sequential([Dense(4, input_shape=(4,))]), Sequential([Dense(4, input_shape=(4,))])
+for layer in [Dense(3), BatchNormalization(axis=-1)]:
+    part.add(layer)
+    other.add(BatchNormalization(axis=1))
+{frozen}.trainable = False
+parallel = multi_gpu_model(Sequential([part, other]), gpus=2)
+parallel.compile("sgd", "mse")
+"""
+    frozen_part = check_migrated(program.format(frozen="part")).after
+    assert "BatchNorm(axis=-1)" in frozen_part
+    assert "BatchNorm(axis=1)" not in frozen_part
+    frozen_other = check_migrated(program.format(frozen="other")).after
+    assert "BatchNorm(axis=1)" in frozen_other
+    assert "BatchNorm(axis=-1)" not in frozen_other
+
+
 TWO_MODELS = """\
 from keras.applications import VGG16
 from keras.layers import BatchNormalization, Dense, Input

@@ -16,6 +16,7 @@ from tests.kit import actions, check_unchanged, migrate, with_model
         "nodes = model.layers[1].inbound_nodes",
         "mask = model.layers[1].output_mask",
         "mask = model.get_layer('words').input_mask",
+        "masks = [layer.output_mask for layer in reversed(model.layers)]",
         "mask = words.get_output_mask_at(0)",
         "state = parallel_model.optimizer.get_weights()",
         "parallel_model.optimizer.set_weights(state)",
@@ -36,6 +37,7 @@ def test_what_keras_3_does_not_have_is_told(line: str) -> None:
         "model.layers[1].set_weights(values)",
         "print(batch.targets, rows.updates)",
         "print(features.input_mask, part.output_mask)",
+        "masks = [part.output_mask for part in parts]",
         "class Own:\n    def __init__(self):\n        self.targets = self.updates = 0\n\n\nprint(Own().targets)",
     ],
 )

@@ -14,7 +14,7 @@ from tfmigrate.plan.change.calls import Revision, keywords, passed_as, quoted, t
 from tfmigrate.plan.change.functions import place_for_function
 from tfmigrate.plan.edits import Insert, Rank
 from tfmigrate.plan.keras.creation_order import kind_of, numbers_of_layers, unnamed_layers
-from tfmigrate.plan.keras.layer_places import models_by_call
+from tfmigrate.plan.keras.layer_places import models_by_node
 from tfmigrate.plan.keras.loads_by_name import NamesRead, loads_by_name
 from tfmigrate.plan.keras.one_more import layer_of, modules_by_kind
 from tfmigrate.plan.keras.parts_of_names import parts_of_names
@@ -144,7 +144,7 @@ def _makes_old_sequential(migration: Migration) -> bool:
 
 def _may_meet(call: cst.Call, other: cst.Call, migration: Migration) -> bool:
     """Whether two layers may be in one model: those of which it does not show into which models they go may."""
-    models = migration.once(models_by_call)
+    models = migration.once(models_by_node)
     here, there = models.get(call), models.get(other)
     return here is None or there is None or not here.isdisjoint(there)
 

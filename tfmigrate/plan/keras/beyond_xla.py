@@ -12,7 +12,7 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, has_stars, keywords
 from tfmigrate.plan.change.functions import mentions
 from tfmigrate.plan.keras.compiled_functions import compiled
-from tfmigrate.plan.keras.layer_places import models_by_call
+from tfmigrate.plan.keras.layer_places import models_by_node
 from tfmigrate.plan.keras.ranks_of_metrics import PYTHON_CALLS
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.contents import models_of
@@ -120,7 +120,7 @@ def _found(entry: _Entry, migration: Migration) -> _Operation | None:
 def _entries(facts: Facts, migration: Migration) -> Iterator[_Entry]:
     for shown in compiled(facts):
         yield from (_Entry(*code, shown.models or None) for code in _functions(shown.values))
-    models = migration.once(models_by_call)
+    models = migration.once(models_by_node)
     for call in facts.module.calls:
         if facts.canonical(call.func) == "keras.layers.Lambda" and call.args:
             function = keywords(call).get("function", call.args[0]).value
@@ -135,7 +135,7 @@ def _entries(facts: Facts, migration: Migration) -> Iterator[_Entry]:
 
 def _models_of_layers(migration: Migration) -> Mapping[cst.ClassDef, frozenset[ModelObject]]:
     """For each class of layers of the program the models that its layers go into, where that is known of all."""
-    modules, models = migration.facts.modules, migration.once(models_by_call)
+    modules, models = migration.facts.modules, migration.once(models_by_node)
     made: dict[cst.ClassDef, list[frozenset[ModelObject] | None]] = {}
     unsure: set[cst.ClassDef] = set()
     for facts in modules.values():

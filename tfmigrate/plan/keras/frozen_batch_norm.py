@@ -12,7 +12,7 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.functions import mentions
 from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.keras.layer_places import models_by_call
+from tfmigrate.plan.keras.layer_places import models_by_node
 from tfmigrate.plan.keras.saved_helpers import SavedHelper
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.plan.names.runs import imported_by, loaded_with
@@ -72,7 +72,7 @@ def _old_layers(migration: Migration) -> dict[Module, list[cst.Call]]:
             if names.canonical(known) == _LAYER and _had_old_meaning(known, draft.settings):
                 together = migration.once(loaded_with)[module]
                 frozen = {each for other in frozen_by.keys() & together for each in frozen_by[other]}
-                models = migration.once(models_by_call).get(call)
+                models = migration.once(models_by_node).get(call)
                 if frozen and (None in frozen or models is None or not frozen.isdisjoint(models)):
                     made.setdefault(module, []).append(call)
     return made

@@ -7,24 +7,29 @@ from collections.abc import Iterator, Mapping
 import libcst as cst
 
 from tfmigrate.plan.names.context import Migration
-from tfmigrate.understand.program import suites_of
-from tfmigrate.understand.values import ModelObject, Site
-from tfmigrate.walk import calls_in
+from tfmigrate.understand.program import Unit, suites_of
+from tfmigrate.understand.values import ModelObject
+from tfmigrate.walk import children
 
 
-def models_by_call(migration: Migration) -> Mapping[cst.Call, frozenset[ModelObject]]:
+def models_by_node(migration: Migration) -> Mapping[cst.CSTNode, frozenset[ModelObject]]:
     """The models that the calls in their statements go into, those that are built on such a model with them.
 
-    A call that no known model holds is not in it: what is made there may go anywhere.
+    Of a compound statement only what stands before its colon. What no known model holds is not in it: a layer that is
+    made there may go anywhere.
     """
-    found: dict[cst.Call, set[ModelObject]] = {}
+    models: dict[Unit, set[ModelObject]] = {}
     for model in migration.facts.models:
         for site in {site for base in model.base_models() for site in base.sites}:
-            for call in _calls_at(site):
-                found.setdefault(call, set()).add(model)
-    return {call: frozenset(models) for call, models in found.items()}
+            models.setdefault(site.unit, set()).add(model)
+    return {node: frozenset(those) for unit, those in models.items() for node in _own_nodes(unit)}
 
 
-def _calls_at(site: Site) -> Iterator[cst.Call]:
-    if not any(suites_of(site.unit)):
-        yield from calls_in(site.unit)
+def _own_nodes(unit: Unit) -> Iterator[cst.CSTNode]:
+    """The nodes of a statement without those of the statements in it."""
+    inside = set(suites_of(unit))
+    pending: list[cst.CSTNode] = [unit]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending.extend(child for child in children(node) if child not in inside)

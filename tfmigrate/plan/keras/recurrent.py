@@ -15,7 +15,7 @@ from tfmigrate.plan.change.calls import Revision, has_stars, is_true, keywords, 
 from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.keras.layer_places import models_by_call
+from tfmigrate.plan.keras.layer_places import models_by_node
 from tfmigrate.plan.keras.saved_helpers import SavedHelper
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.settings import Settings
@@ -224,7 +224,7 @@ def stateful_layers(facts: Facts, migration: Migration) -> Iterator[CallChange]:
         known = facts.canonical(call.func)
         if stateful is None or not known.startswith("keras.layers."):
             continue
-        models = migration.once(models_by_call).get(call)
+        models = migration.once(models_by_node).get(call)
         if is_true(stateful.value):
             spread = models is None or not models <= migration.single
         else:

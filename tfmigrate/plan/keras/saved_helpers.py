@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 
 import libcst as cst
@@ -11,6 +11,7 @@ from tfmigrate.file_names import needs_in
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import is_false, passed_as
 from tfmigrate.plan.keras.checkpoints import checkpoints
+from tfmigrate.plan.keras.layer_places import models_by_node
 from tfmigrate.plan.keras.saving import files_of
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.plan.names.runs import imported_by
@@ -19,7 +20,6 @@ from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.values import ModelObject
-from tfmigrate.walk import walk
 
 _LOADERS = ("keras.models.load_model", "keras.models.model_from_json", "keras.models.model_from_config")
 
@@ -43,7 +43,7 @@ class SavedHelper:
         if not self.used_at:
             return
         knows = any(_in_one_process(facts.module, user, context.migration) for user in self.used_at)
-        for call, path in _saves(facts, frozenset[cst.CSTNode]().union(*self.used_at.values())):
+        for call, path in _saves(facts, self._models(context.migration)):
             if not (knows and _is_loaded_again(call, path, context)):
                 yield CallChange(self.code, call, needs_in(self.what), action="warn")
         if knows:
@@ -54,20 +54,26 @@ class SavedHelper:
                 message = f"if the file holds a model of {maker}, its {self.what} is needed here: copy its definition"
                 yield CallChange(self.code, call, f"{message}, or import it", action="warn")
 
+    def _models(self, migration: Migration) -> Set[ModelObject]:
+        """The models that have one."""
+        models = migration.once(models_by_node)
+        nodes = (node for used in self.used_at.values() for node in used)
+        return frozenset[ModelObject]().union(*(models.get(node, ()) for node in nodes))
 
-def _saves(facts: Facts, used_at: Set[cst.CSTNode]) -> Iterator[tuple[cst.Call, cst.BaseExpression | None]]:
-    """The calls that save a whole model which has such a layer, or may have one, with the path; a text has none."""
+
+def _saves(facts: Facts, having: Set[ModelObject]) -> Iterator[tuple[cst.Call, cst.BaseExpression | None]]:
+    """The calls that save a whole model which is one of these, or may be one, with the path; a text has none."""
     seen: set[cst.Call] = set()
     for use in facts.uses:
         if use.method in ("save", "to_json") and use.is_of_model and use.call not in seen:
-            if not use.models or _has_one(use.models, used_at):
+            if not use.models or not use.models.isdisjoint(having):
                 seen.add(use.call)
                 path = passed_as("filepath", 0, use.call) if use.method == "save" else None
                 yield use.call, path.value if path is not None else None
     for call in facts.module.calls:
         if facts.canonical(call.func) == "keras.models.save_model" and call.args:
             models = frozenset[ModelObject]().union(*map(models_of, facts.options(call.args[0].value)))
-            if not models or _has_one(models, used_at):
+            if not models or not models.isdisjoint(having):
                 path = passed_as("filepath", 1, call)
                 yield call, path.value if path is not None else None
     for checkpoint in checkpoints(facts):
@@ -88,12 +94,6 @@ def _is_loaded_again(call: cst.Call, path: cst.BaseExpression | None, context: C
         return False
     endings, known = files.paths.endings(path, facts.module)
     return known and bool(endings) and all(ending.text in files.loaded for ending in endings)
-
-
-def _has_one(models: Iterable[ModelObject], used_at: Set[cst.CSTNode]) -> bool:
-    """Whether one of these is in what makes a model, or a model that it is built on."""
-    units = {site.unit for model in models for part in model.base_models() for site in part.sites}
-    return any(part in used_at for unit in units for part in walk(unit))
 
 
 def _in_one_process(module: Module, other: Module, migration: Migration) -> bool:
