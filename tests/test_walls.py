@@ -24,12 +24,12 @@ MAY_IMPORT: dict[str, Sequence[str]] = {
         "settings", "toml", "verify/judge", "verify/on", "verify/report", "verify/run",
     ),
     "migrate": (
-        "budget", "errors", "files", "importers", "incomplete", "late", "limits", "needles", "numbering", "project",
-        "readers", "result", "rewrite", "settings", "skips",
+        "budget", "errors", "files", "importers", "incomplete", "late", "limits", "needles", "numbering", "outside",
+        "project", "readers", "result", "rewrite", "settings", "skips",
     ),
-    "readers": ("file_names", "outside", "plan/codes", "quiet", "result", "settings"),
+    "readers": ("file_names", "outside", "plan/codes", "quiet", "result"),
     "outside": ("files", "plan/selection", "result", "settings", "understand"),
-    "importers": ("consistency", "outside", "plan/codes", "result", "settings"),
+    "importers": ("consistency", "outside", "plan/codes", "result"),
     "project": ("files", "plan/packages", "result", "rules", "settings"),
     "rewrite": (
         "edit", "files", "guard", "limits", "numbering", "plan/codes", "plan/draft", "plan/edits", "plan/planner",

@@ -7,31 +7,28 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePath
 
-from tfmigrate import outside
 from tfmigrate.consistency import bound, unresolved
+from tfmigrate.outside import Question
 from tfmigrate.plan import codes
 from tfmigrate.result import FileResult, Finding
-from tfmigrate.settings import Settings
 
 _READ = frozenset({"multi_gpu_model"})
 """What nearly every file loses. One that mentions it belongs to a program."""
 
 
-def of_removed_names(
-    files: Sequence[FileResult], known: Collection[str], paths: Sequence[str], settings: Settings
-) -> list[FileResult]:
-    """What is reported of other Python files below `paths`. `known`: the files of all programs that were read."""
+def of_removed_names(files: Sequence[FileResult]) -> Question | None:
+    """What is asked of other Python files, after these have been migrated."""
     changed = [file for file in files if file.changed and file.path.endswith(".py")]
     removed = {file.path: names for file in changed if (names := bound(file.before) - bound(file.after) - _READ)}
     if not removed:
-        return []
+        return None
     modules = {os.fsencode(_module(path)) for path in removed}
 
     def findings_of(path: str, text: str) -> list[Finding]:
         taken = any(_mentions(text, {_module(module)}) and _mentions(text, names) for module, names in removed.items())
         return _findings(path, text, changed) if taken else []
 
-    return outside.reported(modules, known, paths, settings, findings_of)
+    return Question(modules, findings_of)
 
 
 def _findings(path: str, text: str, changed: Sequence[FileResult]) -> list[Finding]:

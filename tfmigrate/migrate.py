@@ -224,15 +224,10 @@ def _plan(paths: Sequence[str], settings: Settings, tell: Tell | None = None) ->
     )
     files = (*files, *(pins_file for pins_file in skipped if all(pins_file.path != file.path for file in files)))
     if any(file.changed for file in files):
-        from tfmigrate import importers, readers  # Late: most runs change nothing.
+        from tfmigrate import importers, outside, readers  # Late: most runs change nothing.
 
-        files = (
-            *files,
-            *_joined(
-                *importers.of_removed_names(files, read, paths, settings),
-                *readers.of_written_files(files, read, paths, settings),
-            ),
-        )
+        questions = (importers.of_removed_names(files), readers.of_written_files(files))
+        files = (*files, *outside.reported(questions, read, paths, settings))
     files, waiting = _with_projects(files, paths, settings, read, groups)
     others = programs.others | waiting.keys()
     reported = incomplete.held_back(
@@ -466,15 +461,6 @@ def _as_file(file: FileResult, read: _Read, settings: Settings) -> FileResult:
     except source.SourceError as error:
         return FileResult(file.path, "error", error=str(error), encoding=read.source.encoding)
     return replace(file, encoding=read.source.encoding)
-
-
-def _joined(*files: FileResult) -> Iterable[FileResult]:
-    """One result for each path, with what all say of it."""
-    found: dict[str, FileResult] = {}
-    for file in files:
-        earlier = found.get(file.path)
-        found[file.path] = replace(file, findings=earlier.findings + file.findings) if earlier else file
-    return found.values()
 
 
 def _migrate_group(group: Sequence[_Task]) -> tuple[FileResult, ...]:

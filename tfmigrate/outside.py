@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 
 from tfmigrate.files import scan, source
 from tfmigrate.plan.selection import Selection
@@ -11,17 +12,26 @@ from tfmigrate.settings import Settings
 from tfmigrate.understand.suppressions import read_suppressions
 
 
+@dataclass(frozen=True)
+class Question:
+    """What is asked of the files that hold one of some needles."""
+
+    needles: Collection[bytes]
+    findings_of: Callable[[str, str], Iterable[Finding]]
+    """What is reported of a file, by its path and its text."""
+
+
 def reported(
-    needles: Collection[bytes],
-    known: Collection[str],
-    paths: Sequence[str],
-    settings: Settings,
-    findings_of: Callable[[str, str], Iterable[Finding]],
+    questions: Iterable[Question | None], known: Collection[str], paths: Sequence[str], settings: Settings
 ) -> list[FileResult]:
-    """What `findings_of(path, text)` says of the Python files below `paths` that hold one of the needles.
+    """What is reported of the Python files below `paths`, in the order of the questions.
 
     `known`: the paths of all files that belong to a program with something to migrate.
     """
+    asked = [question for question in questions if question is not None]
+    needles = {needle for question in asked for needle in question.needles}
+    if not needles:
+        return []
     files = []
     for file in scan.search(paths, tuple(needles), settings.exclude, settings.root).files:
         if file.path in known or not file.path.endswith(".py"):
@@ -30,7 +40,8 @@ def reported(
             text = source.decode(file.data).text
         except source.SourceError:
             continue
-        found = list(findings_of(file.path, text))
+        concerned = (question for question in asked if any(needle in file.data for needle in question.needles))
+        found = [finding for question in concerned for finding in question.findings_of(file.path, text)]
         if not found:
             continue
         selection = Selection(settings.for_file(file.path), read_suppressions(text))

@@ -6,15 +6,14 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tfmigrate import outside
 from tfmigrate.file_names import MODEL, OLD_ENDINGS, WEIGHTS, longest_part, needed_by, shape_of
+from tfmigrate.outside import Question
 from tfmigrate.plan import codes
 from tfmigrate.quiet import reading_code
 from tfmigrate.result import FileResult, Finding
-from tfmigrate.settings import Settings
 
 _READS = re.compile(r"load_weights|load_model|h5py|os\.path\.(exists|isfile)|glob")
 _LOADS_MODELS = re.compile(r"\b(load_model|model_from_json)\(")
@@ -36,26 +35,21 @@ class _Mention:
     message: str
 
 
-def of_written_files(
-    files: Sequence[FileResult], known: Collection[str], paths: Sequence[str], settings: Settings
-) -> list[FileResult]:
-    """What is reported of other Python files below `paths` that mention a file which has another name now, or which
-    they cannot load any more.
-
-    `known`: the paths of all files that belong to a program with something to migrate. A script that writes files of
-    that name itself reads its own.
-    """
+def of_written_files(files: Sequence[FileResult]) -> Question | None:
+    """What is asked of other Python files, after these have been migrated: whether they mention a file which has
+    another name now, or which they cannot load any more. A script that writes files of that name itself reads its
+    own."""
     mentions: dict[str, list[_Mention]] = {}
     for mention in (*_renamed(files), *_with_helpers(files)):
         mentions.setdefault(_shape(mention.name), []).append(mention)
     if not mentions:
-        return []
+        return None
     needles = {longest_part(_base(named[0].name)).encode() for named in mentions.values()}
 
     def findings_of(_: str, text: str) -> Iterator[Finding]:
         return iter(()) if _WRITES.search(text) else _findings(text, mentions)
 
-    return outside.reported(needles, known, paths, settings, findings_of)
+    return Question(needles, findings_of)
 
 
 def _renamed(files: Sequence[FileResult]) -> Iterator[_Mention]:
