@@ -53,3 +53,15 @@ def test_what_is_said(what: str) -> None:
     code, message = REFUSED[what]
     (file,) = migrate_sources({"train.py": HEAD + code}, Settings())
     assert [finding.message for finding in file.findings if finding.action == "refuse"][-1] == message
+
+
+def test_of_many_places_the_first_is_named() -> None:
+    parts = "import shelf\n\n" + "".join(f"P{number} = shelf.made({number})\n" for number in range(8))
+    train = HEAD + (
+        "import parts\n\ndef run():\n"
+        "    model = Sequential([parts.P7, parts.P6, parts.P5, parts.P4, parts.P3, parts.P2, parts.P1, parts.P0])\n"
+        "    parallel = multi_gpu_model(model, 2)\n    parallel.compile('sgd', 'mse')\n"
+    )
+    (file,) = [f for f in migrate_sources({"train.py": train, "parts.py": parts}, Settings()) if f.path == "train.py"]
+    messages = [finding.message for finding in file.findings if finding.action == "refuse"]
+    assert "built in places that share no caller: line 3 of parts.py and line " in messages[-1]

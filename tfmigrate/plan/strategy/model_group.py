@@ -198,11 +198,12 @@ def remade_optimizers(group: Group) -> list[Use]:
 
 
 def made_apart(sites: Iterable[Site]) -> str | None:
-    """Of places that do not all run under one function: two of the outermost, in words."""
+    """Of places that do not all run under one function: two of the outermost, in words, the first of each function."""
     outermost: dict[Frame, Site] = {}
     for site in sites:
         *_, last = site.chain()
-        outermost.setdefault(last.frame, last)
+        order = last.frame.module.order
+        outermost[last.frame] = min(outermost.get(last.frame, last), last, key=lambda place: order[place.unit])
     places = set()
     for site in outermost.values():
         line, _ = site.frame.module.position(site.unit)
