@@ -11,7 +11,7 @@ from typing import Literal
 import libcst as cst
 
 from tfmigrate.understand.program import Module, dotted
-from tfmigrate.understand.reaching import bound_once, reaching, settled
+from tfmigrate.understand.reaching import bindings_of, bound_once, settled
 from tfmigrate.understand.scopes import Occurrence, Scopes
 from tfmigrate.walk import walk
 
@@ -84,12 +84,12 @@ class Loops:
 
     def _taken(self, node: cst.BaseExpression, followed: _Followed) -> Sequence[Taken | None]:
         mention = self._scopes.occurrence(node)
-        if not isinstance(node, cst.Name) or mention is None or mention.binds:
+        if mention is None or mention.binds:
             return ()
         if node in followed:
             return [None]
         followed = followed | {node}
-        bindings = reaching(node.value, mention.scope, self._scopes)
+        bindings = bindings_of(node, self._scopes)
         if len(bindings) == 1:
             return self._taken_from(bindings[0], followed)
         for owner in self._module.ancestors(mention.unit):
@@ -203,9 +203,7 @@ class Loops:
 
     def _is_only_read(self, node: cst.Name) -> bool:
         """Whether every statement that mentions a variable leaves what it stands for as it is."""
-        scope = self._scopes.holding(node)
-        mentions = self._scopes.of_variable(node.value, scope) if scope is not None else ()
-        return not any(mention.node in self._changing for mention in mentions)
+        return not any(mention.node in self._changing for mention in self._scopes.mentions_of(node))
 
     @cached_property
     def _changing(self) -> Set[cst.CSTNode]:
@@ -223,10 +221,8 @@ class Loops:
 
     def _is_from_elsewhere(self, node: cst.BaseExpression) -> bool:
         """Whether a name is a builtin, or imported."""
-        scope = self._scopes.holding(node) if isinstance(node, cst.Name) else None
-        if scope is None or not isinstance(node, cst.Name):
-            return False
-        return all(isinstance(binding.node, cst.ImportAlias) for binding in reaching(node.value, scope, self._scopes))
+        bindings = bindings_of(node, self._scopes)
+        return isinstance(node, cst.Name) and all(isinstance(binding.node, cst.ImportAlias) for binding in bindings)
 
 
 def loop_of(binding: Occurrence) -> Loop | None:

@@ -17,6 +17,11 @@ def reaching(name: str, scope: LexicalScope, scopes: Scopes) -> list[Occurrence]
     return [mention for mention in scopes.of_variable(name, scope) if mention.binds]
 
 
+def bindings_of(node: cst.CSTNode, scopes: Scopes) -> list[Occurrence]:
+    """Every place that binds the variable which a name is; none for what is no name of a variable."""
+    return [mention for mention in scopes.mentions_of(node) if mention.binds]
+
+
 def assigned(binding: Occurrence) -> cst.BaseExpression | None:
     """The expression a name is bound to by a plain `name = expression`."""
     if not isinstance(binding.unit, cst.SimpleStatementLine):
@@ -71,11 +76,8 @@ def sole_assignment(binding: Occurrence) -> cst.Assign | None:
 
 def bound_once(node: cst.Name, scopes: Scopes, reads: int | None = None) -> cst.BaseExpression | None:
     """The value of a name that is bound in one place only, and read in `reads` places where that is given."""
-    scope = scopes.holding(node)
-    if scope is None:
-        return None
-    bindings = reaching(node.value, scope, scopes)
-    if len(bindings) != 1 or (reads is not None and len(scopes.of_variable(node.value, scope)) - 1 != reads):
+    bindings = bindings_of(node, scopes)
+    if len(bindings) != 1 or (reads is not None and len(scopes.mentions_of(node)) - 1 != reads):
         return None
     return value_of(bindings[0])
 

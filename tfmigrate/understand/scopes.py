@@ -281,6 +281,16 @@ class Scopes:
         """Every mention of a variable in a unit, without those in units inside it."""
         return self._by_unit.get(unit, ())
 
+    def variable(self, node: cst.Name) -> tuple[str, LexicalScope | None]:
+        """The variable that a name is, which all its mentions have in common."""
+        mention = self.occurrence(node)
+        return node.value, self.owner(node.value, mention.scope) if mention is not None else None
+
+    def mentions_of(self, node: cst.CSTNode) -> Sequence[Occurrence]:
+        """Every mention of the variable that a name is; none of what is no name of a variable."""
+        mention = self._occurrences.get(node) if isinstance(node, cst.Name) else None
+        return self.of_variable(node.value, mention.scope) if mention is not None else ()  # type: ignore[attr-defined]
+
     def of_variable(self, name: str, scope: LexicalScope) -> list[Occurrence]:
         """Every mention of the variable that `name` is in `scope`, scope by scope, in order of appearance in each."""
         return self._called(name).get(self.owner(name, scope) or scope, [])

@@ -13,7 +13,7 @@ from tfmigrate.file_names import shape_of
 from tfmigrate.plan.change.calls import text_of, truth_of
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, Unit, dotted
-from tfmigrate.understand.reaching import bound, default_of, parameters_of, reaching, settled, value_of
+from tfmigrate.understand.reaching import bindings_of, bound, default_of, parameters_of, settled, value_of
 from tfmigrate.understand.scopes import LexicalScope, Scopes
 from tfmigrate.understand.values import ClassValue, FunctionValue, Method
 from tfmigrate.walk import walk
@@ -128,8 +128,7 @@ class Paths:
             values = self._assigned(node, module)
             return self._parameter(values[0], module) if len(values) == 1 and isinstance(values[0], cst.Name) else None
         scopes = self.scopes[module]
-        scope = scopes.holding(node) if isinstance(node, cst.Name) else None
-        bindings = reaching(node.value, scope, scopes) if isinstance(node, cst.Name) and scope is not None else []
+        bindings = bindings_of(node, scopes)
         function = bindings[0].scope.node if len(bindings) == 1 and value_of(bindings[0]) is None else None
         if not isinstance(node, cst.Name) or not isinstance(function, cst.FunctionDef):
             return None
@@ -169,8 +168,7 @@ class Paths:
 
     def _bound(self, node: cst.Name, module: Module) -> Iterator[tuple[cst.BaseExpression | None, Module]]:
         scopes = self.scopes[module]
-        scope = scopes.holding(node)
-        bindings = reaching(node.value, scope, scopes) if scope is not None else []
+        bindings = bindings_of(node, scopes)
         if not bindings:
             yield None, module
         for binding in bindings:

@@ -13,7 +13,6 @@ from tfmigrate.plan.data.batches import data_of
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import dotted
 from tfmigrate.understand.reaching import bound_once
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import Dataset, Instance
@@ -73,9 +72,5 @@ def _data(facts: Facts) -> Iterator[tuple[cst.BaseExpression, str]]:
 
 def _made_at(node: cst.BaseExpression, scopes: Scopes) -> cst.BaseExpression:
     """The call that makes an argument: itself, or what a name is bound to that is read nowhere else."""
-    scope = scopes.holding(node) if isinstance(node, cst.Name) else None
-    value = bound_once(node, scopes) if isinstance(node, cst.Name) else None
-    if not isinstance(node, cst.Name) or value is None or scope is None:
-        return node
-    readers = [mention for mention in scopes.of_variable(dotted(node), scope) if not mention.binds]
-    return value if len(readers) == 1 else node
+    value = bound_once(node, scopes, reads=1) if isinstance(node, cst.Name) else None
+    return node if value is None else value

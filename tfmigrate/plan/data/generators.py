@@ -13,7 +13,7 @@ from tfmigrate.plan.change.calls import keywords
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.objects import receiver_of
 from tfmigrate.understand.program import Module, dotted, only_statement, root_name
-from tfmigrate.understand.reaching import assigned, reaching, unpacked
+from tfmigrate.understand.reaching import assigned, bindings_of, unpacked
 from tfmigrate.understand.scopes import Occurrence, Scopes
 from tfmigrate.understand.values import (
     FunctionValue,
@@ -191,7 +191,7 @@ class _Body:
         owner = scopes.owner(node.value, scope) if scope is not None else None
         if scope is None or owner is None or owner.node is not self.node:
             return False
-        bindings = [binding for binding in reaching(node.value, scope, scopes) if not _is_changed(binding)]
+        bindings = [binding for binding in bindings_of(node, scopes) if not _is_changed(binding)]
         return bool(bindings) and all(map(_is_made_at, bindings))
 
     def _code(self, node: cst.BaseExpression) -> str:

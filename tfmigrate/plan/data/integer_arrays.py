@@ -9,7 +9,7 @@ import libcst as cst
 from tfmigrate.plan.change.calls import keywords, text_of
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import dotted, only_statement
-from tfmigrate.understand.reaching import added, reaching, unpacked, value_of
+from tfmigrate.understand.reaching import added, bindings_of, reaching, unpacked, value_of
 from tfmigrate.understand.scopes import Occurrence, Scopes
 from tfmigrate.understand.values import FunctionValue
 from tfmigrate.walk import nodes_in
@@ -33,8 +33,7 @@ class IntegerArrays:
         if isinstance(node, cst.Subscript):
             return self.are(node.value, within)
         if isinstance(node, cst.Name) and node not in within:
-            scope = self._scopes.holding(node)
-            bindings = reaching(node.value, scope, self._scopes) if scope is not None else []
+            bindings = bindings_of(node, self._scopes)
             return bool(bindings) and all(self._is_bound_to_one(each, within | {node}) for each in bindings)
         return isinstance(node, cst.Call) and self._makes_one(node, within)
 

@@ -15,7 +15,7 @@ from tfmigrate.plan.keras.booleans import are_booleans, made_of_booleans
 from tfmigrate.plan.keras.methods import keras_calls
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.program import dotted
-from tfmigrate.understand.reaching import reaching, value_of
+from tfmigrate.understand.reaching import bindings_of, value_of
 from tfmigrate.written import Code
 
 _PARAMETERS = {
@@ -75,18 +75,15 @@ def _variable(array: cst.BaseExpression) -> cst.Name | None:
 def _creation(array: cst.BaseExpression, context: Context) -> cst.Call | None:
     """The call that made an array of Booleans to be filled, where nothing else is bound to its name."""
     name, scopes = _variable(array), context.scopes
-    scope = scopes.holding(name) if name is not None else None
-    bindings = reaching(name.value, scope, scopes) if name is not None and scope is not None else []
+    bindings = bindings_of(name, scopes) if name is not None else []
     made = value_of(bindings[0]) if len(bindings) == 1 else None
     return made if isinstance(made, cst.Call) and made_of_booleans(made, context) is not None else None
 
 
 def _is_only_data(array: cst.BaseExpression, harmless: Set[cst.CSTNode], context: Context) -> bool:
     name, scopes = _variable(array), context.scopes
-    scope = scopes.holding(name) if name is not None else None
-    if name is None or scope is None:
-        return False
-    return all(mention.binds or mention.node in harmless for mention in scopes.of_variable(name.value, scope))
+    mentions = scopes.mentions_of(name) if name is not None else ()
+    return bool(mentions) and all(mention.binds or mention.node in harmless for mention in mentions)
 
 
 def _made_of_floats(creation: cst.Call, context: Context) -> CallChange:

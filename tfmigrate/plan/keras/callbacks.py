@@ -310,8 +310,7 @@ class _Keys:
                         yield self._variable(target.target)
 
     def _variable(self, node: cst.Name) -> tuple[str, LexicalScope | None]:
-        scope = self._scopes.holding(node)
-        return node.value, scope and self._scopes.owner(node.value, scope)
+        return self._scopes.variable(node)
 
     def _is_log(self, node: cst.BaseExpression) -> bool:
         """`logs`, as every callback method calls its argument, `anything.history`, or a variable that keeps one."""

@@ -61,13 +61,10 @@ def compiled(facts: Facts, scopes: Scopes | None = None) -> list[Shown]:
 
 def _display_of(node: cst.BaseExpression, arguments: Set[cst.CSTNode], scopes: Scopes) -> cst.BaseExpression | None:
     """The list or dict that is written out where the only value of a name is, if only these arguments read it."""
-    scope = scopes.holding(node) if isinstance(node, cst.Name) else None
     value = bound_once(node, scopes) if isinstance(node, cst.Name) else None
-    displays = (cst.List, cst.Tuple, cst.Dict, cst.BinaryOperation)
-    if not isinstance(node, cst.Name) or scope is None or not isinstance(value, displays):
+    if not isinstance(value, cst.List | cst.Tuple | cst.Dict | cst.BinaryOperation):
         return None
-    mentions = scopes.of_variable(node.value, scope)
-    return value if all(mention.binds or mention.node in arguments for mention in mentions) else None
+    return value if all(mention.binds or mention.node in arguments for mention in scopes.mentions_of(node)) else None
 
 
 def _parts(

@@ -14,7 +14,7 @@ from tfmigrate.plan.edits import Remove, Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.program import attribute_of
-from tfmigrate.understand.reaching import reaching, sole_assignment
+from tfmigrate.understand.reaching import bindings_of, sole_assignment
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.walk import walk
 
@@ -64,9 +64,7 @@ def listed_by_sessions(context: Context) -> Iterator[CallChange]:
     for call, assignment in listed.items():
         more: tuple[Remove, ...] = ()
         if assignment is not None and isinstance(call.func, cst.Attribute) and isinstance(call.func.value, cst.Name):
-            scope = scopes.holding(call.func.value)
-            others = scopes.of_variable(call.func.value.value, scope) if scope is not None else []
-            more = (Remove(assignment),) if len(others) == 2 else ()
+            more = (Remove(assignment),) if len(scopes.mentions_of(call.func.value)) == 2 else ()
         message = "TensorFlow 2 has no sessions: tf.config lists the devices, with their names and types"
         edit = Replace(call, f"{context.tf}.config.list_logical_devices()")
         yield CallChange(codes.SESSIONS, call, message, edit, more=more)
@@ -85,8 +83,7 @@ def _is_listing(call: cst.Call) -> bool:
 
 def _made_by(session: cst.Name, scopes: Scopes) -> cst.Assign | None:
     """The only assignment that a name can have its value from."""
-    scope = scopes.holding(session)
-    bindings = reaching(session.value, scope, scopes) if scope is not None else []
+    bindings = bindings_of(session, scopes)
     return sole_assignment(bindings[0]) if len(bindings) == 1 else None
 
 

@@ -113,10 +113,7 @@ def _initializers(node: cst.BaseExpression, facts: Facts, scopes: Scopes) -> Ite
 def _serving(node: cst.BaseExpression, scopes: Scopes) -> Iterator[cst.BaseSmallStatement]:
     """`init = tf.global_variables_initializer()` where only the run reads it."""
     value = bound_once(node, scopes, reads=1) if isinstance(node, cst.Name) else None
-    scope = scopes.holding(node) if isinstance(node, cst.Name) else None
-    if not isinstance(node, cst.Name) or value is None or scope is None:
-        return
-    for mention in scopes.of_variable(node.value, scope):
+    for mention in scopes.mentions_of(node) if value is not None else ():
         small = only_statement(mention.unit)
         if mention.binds and isinstance(small, cst.Assign) and len(small.targets) == 1 and small.value is value:
             yield small

@@ -8,7 +8,7 @@ import libcst as cst
 
 from tfmigrate.plan.change.calls import has_stars
 from tfmigrate.understand.program import Module, Unit
-from tfmigrate.understand.reaching import reaching, settled, value_of
+from tfmigrate.understand.reaching import bindings_of, settled, value_of
 from tfmigrate.understand.scopes import Occurrence, Scopes
 from tfmigrate.understand.values import ModelObject
 
@@ -49,14 +49,11 @@ def value_above(node: cst.BaseExpression, module: Module, scopes: Scopes) -> cst
 
 
 def _last_binding(node: cst.Name, module: Module, scopes: Scopes) -> Occurrence | None:
-    scope = scopes.holding(node)
-    if scope is None:
-        return None
-    mention = next((one for one in scopes.of_variable(node.value, scope) if one.node is node), None)
+    mention = scopes.occurrence(node)
     if mention is None:
         return None
     place = module.position(node)
-    bindings = reaching(node.value, scope, scopes)
+    bindings = bindings_of(node, scopes)
     if any(_loops(module, one.unit) for one in bindings) and len(bindings) > 1:
         return None
     above = [one for one in bindings if module.position(one.unit) < place and one.unit is not mention.unit]

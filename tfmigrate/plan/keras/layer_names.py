@@ -14,7 +14,7 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.loops import Expression, Loops, Number, Taken
-from tfmigrate.understand.reaching import reaching, value_of
+from tfmigrate.understand.reaching import bindings_of, value_of
 from tfmigrate.understand.scopes import Occurrence
 from tfmigrate.understand.values import Literal, Made, ModelObject, Opaque, Value
 from tfmigrate.walk import nodes_in
@@ -159,8 +159,7 @@ class _Slashes:
         bindings = [
             (binding, draft.loops)
             for draft in self._drafts
-            if (scope := draft.scopes.holding(node))
-            for binding in reaching(node.value, scope, draft.scopes)
+            for binding in bindings_of(node, draft.scopes)
         ]
         seen = seen | {node}
         return bool(bindings) and all(self._binds_none(binding, loops, node, seen) for binding, loops in bindings)

@@ -21,7 +21,7 @@ from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.contents import all_models
 from tfmigrate.understand.lifecycle import TRAINING, Facts, Use
 from tfmigrate.understand.program import Module
-from tfmigrate.understand.reaching import default_of, is_parameter, reaching
+from tfmigrate.understand.reaching import bindings_of, default_of, is_parameter
 from tfmigrate.understand.values import FunctionValue, ModelObject, ordered
 from tfmigrate.walk import calls_in, values_returned, walk
 from tfmigrate.written import Code
@@ -93,11 +93,9 @@ def batch_losses(
 
 def _unless_named(node: cst.BaseExpression, draft: Draft) -> Code:
     """What keeps the name of a loss of Keras as it is: a parameter is given one where its default is one."""
-    scope = draft.scopes.holding(node) if isinstance(node, cst.Name) else None
-    if not isinstance(node, cst.Name) or scope is None:
+    if not isinstance(node, cst.Name):
         return ()
-    bindings = reaching(node.value, scope, draft.scopes)
-    functions = [binding.unit for binding in bindings if is_parameter(binding)]
+    functions = [binding.unit for binding in bindings_of(node, draft.scopes) if is_parameter(binding)]
     defaults = (default_of(node.value, function) for function in functions if isinstance(function, cst.FunctionDef))
     named = any(default is not None and text_of(default) for default in defaults)
     return (f" if callable({node.value}) else ", node) if named else ()

@@ -262,12 +262,7 @@ def _placeholder(
     node: cst.BaseExpression, facts: Facts, scopes: Scopes, mentioned: list[cst.BaseExpression]
 ) -> cst.Assign | None:
     """The assignment that makes a placeholder which nothing but `target_tensors` reads."""
-    if not isinstance(node, cst.Name):
-        return None
-    scope = scopes.holding(node)
-    if scope is None:
-        return None
-    variable = scopes.of_variable(node.value, scope)
+    variable = scopes.mentions_of(node)
     bindings = [mention for mention in variable if mention.binds]
     if len(bindings) != 1 or any(not m.binds and m.node not in mentioned for m in variable):
         return None

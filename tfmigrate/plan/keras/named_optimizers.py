@@ -78,12 +78,11 @@ def _idle_variable(
     node: cst.BaseExpression, facts: Facts, scopes: Scopes, exported: Container[str]
 ) -> Iterator[Remove]:
     """The assignment of a module's variable that nothing else reads; those of functions go with their last reader."""
-    scope = scopes.holding(node) if isinstance(node, cst.Name) else None
-    if scope is None or not isinstance(node, cst.Name) or node.value in exported:
+    mentions = scopes.mentions_of(node)
+    if len(mentions) != 2 or (isinstance(node, cst.Name) and node.value in exported):
         return
-    mentions = scopes.of_variable(node.value, scope)
-    binding = next(mention for mention in mentions if mention.binds)
-    if binding.scope is not scopes.module or len(mentions) != 2:
+    binding = next((mention for mention in mentions if mention.binds), None)
+    if binding is None or binding.scope is not scopes.module:
         return
     assignment = sole_assignment(binding)
     alone = len(units_of(facts.module.places[binding.unit].block)) == 1

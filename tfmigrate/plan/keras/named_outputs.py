@@ -22,7 +22,7 @@ from tfmigrate.plan.keras.methods import COMPILE, keras_calls
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import dotted
-from tfmigrate.understand.reaching import reaching, settled, value_of
+from tfmigrate.understand.reaching import bindings_of, settled, value_of
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import FunctionValue, Instance, Literal, Made, ModelObject
 from tfmigrate.written import Code, listed
@@ -288,10 +288,9 @@ def _has_another(model: ModelObject, items: Collection[str], context: Context) -
 
 def _all_values(node: cst.BaseExpression, scopes: Scopes) -> list[cst.BaseExpression | None]:
     """What a name is bound to, wherever that is; None for a binding that is no assignment."""
-    scope = scopes.holding(node) if isinstance(node, cst.Name) else None
-    if not isinstance(node, cst.Name) or scope is None:
+    if scopes.occurrence(node) is None:
         return [node]
-    return [value_of(binding) for binding in reaching(node.value, scope, scopes)]
+    return [value_of(binding) for binding in bindings_of(node, scopes)]
 
 
 def _name_given(

@@ -14,7 +14,7 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
-from tfmigrate.understand.reaching import reaching, settled, value_of
+from tfmigrate.understand.reaching import bindings_of, settled, value_of
 from tfmigrate.understand.scopes import Scopes
 
 METHODS_OF_ROWS = ("predict", "predict_on_batch", "predict_classes", "predict_proba")
@@ -106,11 +106,9 @@ class _Rows:
 
     def _is_one(self, node: cst.BaseExpression, within: Set[cst.CSTNode]) -> bool:
         if isinstance(node, cst.Name):
-            scope = self._scopes.holding(node)
-            if scope is None or node in within:
-                return False
-            values = (value_of(binding) for binding in reaching(node.value, scope, self._scopes))
-            return any(value is not None and self._is_one(value, within | {node}) for value in values)
+            values = (value_of(binding) for binding in bindings_of(node, self._scopes))
+            known = [value for value in values if value is not None]
+            return node not in within and any(self._is_one(value, within | {node}) for value in known)
         if isinstance(node, cst.BinaryOperation):
             sides = (node.left, node.right)
             return any(isinstance(side, cst.BaseNumber) for side in sides) and any(

@@ -13,7 +13,7 @@ from tfmigrate.plan.keras.compiled_functions import Shown, called, compiled, par
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, root_name
-from tfmigrate.understand.reaching import reaching, value_of
+from tfmigrate.understand.reaching import bindings_of, value_of
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import FunctionValue, Items, Made, Method, Partial, Value, options, ordered
 from tfmigrate.understand.values import Mapping as Known
@@ -133,8 +133,7 @@ def _asks(call: cst.Call, facts: Facts) -> bool:
 
 def _is_of_layers(node: cst.Name, facts: Facts, scopes: Scopes) -> bool:
     """Whether a name is bound to what layers give, and nothing else: the shape of a tensor may be read anywhere."""
-    scope = scopes.holding(node)
-    values = [value_of(binding) for binding in reaching(node.value, scope, scopes)] if scope is not None else []
+    values = [value_of(binding) for binding in bindings_of(node, scopes)]
     return bool(values) and all(
         isinstance(call, cst.Call)
         and (isinstance(call.func, cst.Call) or facts.canonical(call.func) == _INPUT)

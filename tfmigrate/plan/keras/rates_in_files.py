@@ -101,8 +101,7 @@ class _Tables:
         return isinstance(over, cst.Call) and self._facts.symbols.get(over.func) == "csv.DictReader"
 
     def _variable(self, node: cst.Name) -> tuple[str, LexicalScope | None]:
-        scope = self._scopes.holding(node)
-        return node.value, scope and self._scopes.owner(node.value, scope)
+        return self._scopes.variable(node)
 
 
 def _columns(node: cst.Subscript) -> list[cst.BaseExpression]:

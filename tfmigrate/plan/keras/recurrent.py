@@ -21,7 +21,7 @@ from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.reaching import reaching, settled, values_of
+from tfmigrate.understand.reaching import bindings_of, settled, values_of
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import Literal, ModelObject, Symbol
 from tfmigrate.walk import walk
@@ -198,9 +198,7 @@ def _is_reference(node: cst.CSTNode, scopes: Scopes) -> TypeGuard[cst.Name | cst
     """Whether an expression names the function itself, and no variable that holds it."""
     if not isinstance(node, cst.Name):
         return isinstance(node, cst.Attribute)
-    scope = scopes.holding(node)
-    bindings = reaching(node.value, scope, scopes) if scope is not None else []
-    return all(isinstance(binding.node, cst.ImportAlias) for binding in bindings)
+    return all(isinstance(binding.node, cst.ImportAlias) for binding in bindings_of(node, scopes))
 
 
 def _is_given_true(node: cst.BaseExpression, model: ModelObject, migration: Migration) -> bool:

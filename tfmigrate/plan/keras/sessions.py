@@ -118,10 +118,7 @@ def _bound_for_runs(
     session: cst.BaseExpression, made: cst.Call, runs: Runs, scopes: Scopes
 ) -> Iterator[cst.BaseSmallStatement]:
     """`session = K.get_session()` where only runs of initializers read it."""
-    scope = scopes.holding(session) if isinstance(session, cst.Name) else None
-    if not isinstance(session, cst.Name) or scope is None:
-        return
-    mentions = scopes.of_variable(session.value, scope)
+    mentions = scopes.mentions_of(session)
     if all(mention.binds or idle_run(mention, runs) is not None for mention in mentions):
         for small in (only_statement(mention.unit) for mention in mentions if mention.binds):
             if isinstance(small, cst.Assign) and small.value is made:

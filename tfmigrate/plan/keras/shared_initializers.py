@@ -17,7 +17,7 @@ from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, imports_at
-from tfmigrate.understand.reaching import assigned, is_parameter, reaching
+from tfmigrate.understand.reaching import assigned, bindings_of, is_parameter, reaching
 from tfmigrate.understand.scopes import Occurrence, Scopes
 from tfmigrate.understand.values import ClassValue, Opaque, Site, Sites, Value, is_of_the_program, options
 from tfmigrate.understand.values import Literal as Constant
@@ -249,7 +249,7 @@ def _line(given: _Given) -> cst.Assign | None:
         return None
     scopes, node = given.scopes, given.node
     here = scopes.holding(node) if isinstance(node, cst.Name) else None
-    bindings = reaching(node.value, here, scopes) if isinstance(node, cst.Name) and here is not None else []
+    bindings = bindings_of(node, scopes)
     line = _assignment(bindings[0]) if len(bindings) == 1 else None
     if here is None or line is None or line.value is not given.made:
         return None
@@ -297,10 +297,8 @@ def _read_last(lines: Mapping[_Given, cst.Assign | None], context: Context) -> d
     for line, given in tuple(found.items()):
         assert isinstance(given.node, cst.Name)
         name = given.node.value
-        scope = context.scopes.holding(given.node)
-        assert scope is not None
         replaced = {each.node for each, other in lines.items() if other is line}
-        reads = {each.node for each in context.scopes.of_variable(name, scope) if not each.binds}
+        reads = {each.node for each in context.scopes.mentions_of(given.node) if not each.binds}
         others = (module for module in context.modules if module is not context.facts.module)
         if reads != replaced or any(node.value == name for module in others for node in module.all_of(cst.Name)):
             del found[line]

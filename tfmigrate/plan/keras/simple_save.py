@@ -14,7 +14,7 @@ from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import dotted
-from tfmigrate.understand.reaching import reaching, sole_assignment
+from tfmigrate.understand.reaching import bindings_of, sole_assignment
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.walk import walk
 
@@ -61,11 +61,8 @@ def _only_model(tensors: tuple[cst.BaseExpression, ...]) -> cst.BaseExpression |
 
 def _without_session(node: cst.BaseExpression, facts: Facts, scopes: Scopes) -> Iterator[Edit]:
     """`session = K.get_session()` goes where nothing else reads it."""
-    scope = scopes.holding(node) if isinstance(node, cst.Name) else None
-    if scope is None or not isinstance(node, cst.Name):
-        return
-    bindings = reaching(node.value, scope, scopes)
-    if len(bindings) != 1 or len(scopes.of_variable(node.value, scope)) != 2:
+    bindings = bindings_of(node, scopes)
+    if len(bindings) != 1 or len(scopes.mentions_of(node)) != 2:
         return
     assignment = sole_assignment(bindings[0])
     value = assignment.value if assignment is not None else None

@@ -17,7 +17,7 @@ from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, dotted
-from tfmigrate.understand.reaching import explicit, is_parameter, reaching, value_of
+from tfmigrate.understand.reaching import bindings_of, explicit, is_parameter, value_of
 from tfmigrate.understand.scopes import Occurrence, Scopes
 from tfmigrate.understand.values import FunctionValue, Partial, Value, function_of, ordered
 from tfmigrate.walk import calls_in, nodes_in, walk
@@ -202,12 +202,10 @@ class _Reader:
         return known[3] in _GIVING if known is not None else _last_name(func) == "all_gather"
 
     def _is_tensor_by_name(self, node: cst.Name) -> bool:
-        scope = self._scopes.holding(node)
-        if scope is None or node.value in self._open:
-            return node.value in self._open
+        if node.value in self._open:
+            return True
         self._open.add(node.value)
-        bindings = reaching(node.value, scope, self._scopes)
-        tensors = [self._is_bound_to_tensor(binding) for binding in bindings]
+        tensors = [self._is_bound_to_tensor(binding) for binding in bindings_of(node, self._scopes)]
         self._open.discard(node.value)
         return bool(tensors) and all(tensors)
 

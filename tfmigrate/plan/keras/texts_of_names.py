@@ -13,7 +13,7 @@ from tfmigrate.plan.change.calls import keywords, text_of
 from tfmigrate.plan.names.context import Migration
 from tfmigrate.understand.lifecycle import TRAINING, Facts
 from tfmigrate.understand.program import is_docstring
-from tfmigrate.understand.reaching import explicit, parameters_of, reaching, value_of
+from tfmigrate.understand.reaching import bindings_of, explicit, parameters_of, value_of
 from tfmigrate.understand.values import FunctionValue, Method, Value
 from tfmigrate.walk import calls_in, nodes_in, walk
 
@@ -124,8 +124,7 @@ class _OwnTexts:
 
     def _assigned_to(self, variable: cst.Name) -> Iterator[cst.BaseExpression]:
         """What a variable is bound to, wherever it is."""
-        scope = self._scopes.holding(variable)
-        bindings = reaching(variable.value, scope, self._scopes) if scope is not None else ()
+        bindings = bindings_of(variable, self._scopes)
         yield from (value for binding in bindings if (value := value_of(binding)) is not None)
 
     @cached_property

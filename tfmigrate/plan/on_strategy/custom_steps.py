@@ -20,7 +20,7 @@ from tfmigrate.plan.keras.sample_shapes import MEANS
 from tfmigrate.plan.on_strategy.outside import SYNCHRONOUS, Scoping, is_plain_sgd
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
-from tfmigrate.understand.reaching import added, reaching, value_of
+from tfmigrate.understand.reaching import added, bindings_of, value_of
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import OF_DATASET, FunctionValue, Made, Method, Opaque, StrategyObject, Value
 from tfmigrate.walk import calls_in, values_returned, walk
@@ -142,10 +142,9 @@ class _Body:
     def values_of(self, node: cst.BaseExpression) -> Sequence[cst.BaseExpression]:
         """What a name is bound to and has added to it, in the order of the text; nothing if it is bound otherwise."""
         scopes = self.program.scopes_of(self.facts.module)
-        scope = scopes.holding(node) if isinstance(node, cst.Name) and node.value not in self.following else None
-        if not isinstance(node, cst.Name) or scope is None:
+        if isinstance(node, cst.Name) and node.value in self.following:
             return ()
-        values = [value_of(binding) or added(binding) for binding in reaching(node.value, scope, scopes)]
+        values = [value_of(binding) or added(binding) for binding in bindings_of(node, scopes)]
         known = [value for value in values if value is not None]
         return known if len(known) == len(values) else ()
 

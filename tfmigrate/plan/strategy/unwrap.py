@@ -13,7 +13,7 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Edit, Replace
 from tfmigrate.understand.lifecycle import Guard
 from tfmigrate.understand.program import Module, dotted
-from tfmigrate.understand.reaching import reaching
+from tfmigrate.understand.reaching import bindings_of
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import Parallel, options
 from tfmigrate.understand.wrapper_classes import template_attributes
@@ -154,10 +154,7 @@ def _names(node: cst.If | cst.IfExp) -> list[cst.Name]:
 
 
 def _bound_once(name: cst.Name, other: cst.Name, scopes: Scopes) -> bool:
-    scope = scopes.holding(name)
-    if scope is None or scope is not scopes.holding(other):
-        return False
-    return len(reaching(name.value, scope, scopes)) == 1
+    return scopes.holding(name) is scopes.holding(other) and len(bindings_of(name, scopes)) == 1
 
 
 def _set_attributes(module: Module) -> set[str]:
