@@ -16,6 +16,11 @@ def shape_of(name: str) -> str:
     return _GAP.sub("*", name)
 
 
+def shape_of_last(path: str) -> str:
+    """That of the file's own name, without its folders."""
+    return shape_of(path).rpartition("/")[2]
+
+
 def example_of(name: str) -> str:
     """A file name with something in each gap: `epoch01-0.1234.h5` for `epoch{epoch:02d}-{loss:.4f}.h5`."""
     return _GAP.sub(lambda gap: "0.1234" if gap[0].rstrip("}").endswith("f") else "01", name)

@@ -9,7 +9,7 @@ import tokenize
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tfmigrate.file_names import MODEL, OLD_ENDINGS, WEIGHTS, longest_part, needed_by, shape_of
+from tfmigrate.file_names import MODEL, OLD_ENDINGS, WEIGHTS, longest_part, needed_by, shape_of_last
 from tfmigrate.outside import Question
 from tfmigrate.plan import codes
 from tfmigrate.quiet import reading_code
@@ -41,7 +41,7 @@ def of_written_files(files: Sequence[FileResult]) -> Question | None:
     own."""
     mentions: dict[str, list[_Mention]] = {}
     for mention in (*_renamed(files), *_with_helpers(files)):
-        mentions.setdefault(_shape(mention.name), []).append(mention)
+        mentions.setdefault(shape_of_last(mention.name), []).append(mention)
     if not mentions:
         return None
     needles = {longest_part(_base(named[0].name)).encode() for named in mentions.values()}
@@ -92,21 +92,16 @@ def _with_helpers(files: Sequence[FileResult]) -> Iterator[_Mention]:
 
 def _is_telling(name: str) -> bool:
     """Whether a file's name has more than an ending and gaps."""
-    return bool(_shape(name).rpartition(".")[0].strip("*"))
+    return bool(shape_of_last(name).rpartition(".")[0].strip("*"))
 
 
 def _base(name: str) -> str:
     return name.rpartition("/")[2]
 
 
-def _shape(name: str) -> str:
-    """A file's name without its folder, with one mark in each gap that is filled in later."""
-    return shape_of(name).rpartition("/")[2]
-
-
 def _findings(text: str, mentions: Mapping[str, Sequence[_Mention]]) -> Iterator[Finding]:
     for name, line, column in _strings(text):
-        for mention in mentions.get(_shape(name), ()):
+        for mention in mentions.get(shape_of_last(name), ()):
             if mention.reads.search(text):
                 yield Finding(line, column, mention.code, mention.message, "warn")
 

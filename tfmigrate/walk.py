@@ -95,6 +95,11 @@ def nodes_in(node: cst.CSTNode, kind: type[_Node], layout: bool = False) -> list
     return [inner for inner in _walk(node, layout) if type(inner) is kind]
 
 
+def words_in(node: cst.CSTNode) -> set[str]:
+    """Every word that is a name in a tree, an attribute's or a keyword's too."""
+    return {name.value for name in nodes_in(node, cst.Name)}
+
+
 def calls_in(node: cst.CSTNode) -> list[cst.Call]:
     """Every call in a tree, outer ones first."""
     return nodes_in(node, cst.Call)

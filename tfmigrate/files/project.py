@@ -30,15 +30,8 @@ def nearest(folder: str, listed: Callable[[Path], Sequence[Path]]) -> tuple[str,
 def files_named(folder: Path, named: Callable[[str], bool]) -> list[Path]:
     """The files of a project's folder whose names `named` accepts."""
     places = (folder, *(folder / name for name in _BESIDE))
-    files = [place / name for place in places for name in sorted(filter(named, _names_in(place)))]
+    files = [place / name for place in places for name in sorted(filter(named, scan.names_in(place)))]
     return [file for file in files if not file.is_symlink() and regular.lacking(file) is None]
-
-
-def _names_in(folder: Path) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError:  # missing, a file, or not ours to read
-        return []
 
 
 def _as_found(file: Path, absolute: bool) -> scan.FoundFile:

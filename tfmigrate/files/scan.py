@@ -249,13 +249,13 @@ def is_installed(folder: str | os.PathLike[str], names: Set[str] | None = None) 
     """Whether a folder (with these entries, where they are known) is a virtual environment, under any name and with or
     without pyvenv.cfg."""
     if names is None:
-        names = set(_listed(folder))
+        names = set(names_in(folder))
     if not names.isdisjoint(_MARKS):
         return True
     if {"bin", "lib"} <= names:  # virtualenv wrote no pyvenv.cfg before version 20
-        libraries, programs = _listed(os.path.join(folder, "lib")), _listed(os.path.join(folder, "bin"))
+        libraries, programs = names_in(os.path.join(folder, "lib")), names_in(os.path.join(folder, "bin"))
         return any(name.startswith("python") for name in libraries) and not _PROGRAMS.isdisjoint(programs)
-    return {"Scripts", "Lib"} <= names and "site-packages" in _listed(os.path.join(folder, "Lib"))
+    return {"Scripts", "Lib"} <= names and "site-packages" in names_in(os.path.join(folder, "Lib"))
 
 
 def _lies_in_installed(top: str, name: str, installed: Callable[[str], bool]) -> bool:
@@ -265,7 +265,8 @@ def _lies_in_installed(top: str, name: str, installed: Callable[[str], bool]) ->
     return not NEVER_WALKED.isdisjoint(parts) or any(map(installed, folders))
 
 
-def _listed(folder: str | os.PathLike[str]) -> list[str]:
+def names_in(folder: str | os.PathLike[str]) -> list[str]:
+    """What a folder holds; nothing where it is missing, a file, or not ours to read."""
     try:
         return os.listdir(folder)
     except OSError:

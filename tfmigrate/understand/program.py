@@ -44,6 +44,11 @@ def units_of(block: cst.Module | cst.BaseSuite) -> Sequence[Unit]:
     return block.body  # type: ignore[return-value]
 
 
+def block_of(function: cst.Module | cst.FunctionDef) -> cst.Module | cst.BaseSuite:
+    """The units of a function, or of a module's own level."""
+    return function.body if isinstance(function, cst.FunctionDef) else function
+
+
 def suites_of(statement: cst.CSTNode) -> Iterator[cst.BaseSuite]:
     """The blocks directly inside a compound statement, in order of appearance."""
     if isinstance(statement, cst.If):
@@ -259,6 +264,22 @@ def root_name(node: cst.CSTNode) -> cst.Name | None:
     """The name at the left end of a dotted expression; None where another expression stands there."""
     root = root_of(node)
     return root if isinstance(root, cst.Name) else None
+
+
+def asked_in(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """What a condition asks for, `and`, `or` and `not` taken apart."""
+    if isinstance(test, cst.BooleanOperation):
+        yield from asked_in(test.left)
+        yield from asked_in(test.right)
+    elif isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        yield from asked_in(test.expression)
+    else:
+        yield test
+
+
+def last_attribute(node: cst.CSTNode | None) -> str:
+    """The attribute that an expression reads, as "x" for `a().x`; "" for what reads none."""
+    return node.attr.value if isinstance(node, cst.Attribute) else ""
 
 
 def attribute_of(name: str | None, node: cst.CSTNode) -> str | None:

@@ -13,6 +13,7 @@ from tfmigrate.plan.data.batches import data_of
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import last_attribute
 from tfmigrate.understand.reaching import bound_once
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import Dataset, Instance
@@ -29,7 +30,7 @@ def check(context: Context) -> Iterator[CallChange]:
     makers = [call for call in facts.module.calls if _makes_iterator(call, facts)]
     given = {_made_at(node, scopes): (node, word) for node, word in _data(facts)} if makers else {}
     for call in makers:
-        name = call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
+        name = last_attribute(call.func)
         node, parameter = given.get(call, (None, ""))
         if isinstance(call.func, cst.Attribute) and name == _MAKERS[0] and node is not None:
             anew = "; each validation begins with its first batch, while old Keras continued" if parameter else ""

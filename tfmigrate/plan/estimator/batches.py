@@ -14,7 +14,7 @@ from tfmigrate.understand.program import Module, only_statement, units_of
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import EstimatorPart, FunctionValue
-from tfmigrate.walk import nodes_in, walk
+from tfmigrate.walk import nodes_in, walk, words_in
 from tfmigrate.written import Written
 
 DISTRIBUTED = frozenset({"train", "eval"})
@@ -119,7 +119,7 @@ def _is_next(function: cst.FunctionDef | cst.Lambda, batch: cst.Call, repeat: cs
             continue
         first, last = values.index(batch), values.index(repeat)
         name = _sole_name(lines[first])
-        mentioned = {part.value for part in nodes_in(repeat, cst.Name)}
+        mentioned = words_in(repeat)
         if name is None or (not isinstance(lines[last], cst.Return) and _sole_name(lines[last]) != name):
             return False
         receiver = repeat.func.value if isinstance(repeat.func, cst.Attribute) else None

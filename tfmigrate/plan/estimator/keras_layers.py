@@ -19,7 +19,7 @@ from tfmigrate.plan.estimator import penalties
 from tfmigrate.plan.estimator.reader import Reader, training_modes
 from tfmigrate.plan.estimator.things import TRAIN, Features, Plain, Tensor, Tensors, Thing, Training
 from tfmigrate.understand import names
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.program import Module, last_attribute
 from tfmigrate.understand.values import Made, ModelObject, Value
 from tfmigrate.walk import calls_in, nodes_in, walk
 
@@ -129,7 +129,7 @@ def _no_penalty(reader: Reader, node: cst.Call, parts: Sequence[tuple[Module, cs
     """Refuse what fit() would add to the loss, and TensorFlow 1 did not."""
     for module, tree in parts:
         for call in calls_in(tree):
-            name = call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
+            name = last_attribute(call.func)
             known = reader.program.modules[module].canonical(call.func)
             given = [
                 key for key, arg in keywords(call).items() if key.endswith("_regularizer") and not is_none(arg.value)

@@ -43,7 +43,7 @@ from tfmigrate.plan.estimator.things import (
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.program import Module, Unit, is_docstring, only_statement, units_of
 from tfmigrate.understand.scopes import numbered
-from tfmigrate.walk import nodes_in, walk
+from tfmigrate.walk import nodes_in, walk, words_in
 from tfmigrate.written import Written
 
 _PARAMETERS: Mapping[str, Thing] = {
@@ -226,7 +226,7 @@ class _Model:
     def _inputs_name(self) -> str:
         """`features`, unless the function gives that name to something else."""
         assigned = {name for part in nodes_in(self._function.body, cst.AssignTarget)
-                    for name in _names_in(part)}  # fmt: skip
+                    for name in words_in(part)}  # fmt: skip
         return self._fresh("inputs") if "features" in assigned else "features"
 
     @property
@@ -243,7 +243,7 @@ class _Model:
         return names[-1]
 
     def _fresh(self, wanted: str) -> str:
-        return numbered(wanted, _names_in(self._function).__contains__)
+        return numbered(wanted, words_in(self._function).__contains__)
 
     # ---- predictions ----
 
@@ -258,11 +258,11 @@ class _Model:
         wanted, lines = self._computing(node)
         local: dict[str, Thing] = {name: thing for name, thing, _ in self._reading.assigned}
         local.update(dict.fromkeys(parameters, PLAIN))
-        free = set[str]().union(*map(_names_in, wanted)) & local.keys()
+        free = set[str]().union(*map(words_in, wanted)) & local.keys()
         tensor = self._name_of_output
         if any(name != tensor and not isinstance(local[name], Reading | Items) for name in free) or tensor not in free:
             return
-        used = {tensor}.union(*map(_names_in, wanted))
+        used = {tensor}.union(*map(words_in, wanted))
         self._reading.plan.predicted_from = frozenset(used - local.keys())
         by_name = isinstance(predicted, Items)
         self._reading.plan.predicting = Predicting(tensor, tuple(lines), Written.at(node), by_name, frozenset(used))
@@ -276,7 +276,7 @@ class _Model:
         wanted: list[cst.BaseExpression] = [node]
         lines: list[Written] = []
         for name, thing, statement in reversed(self._reading.assigned):
-            if isinstance(thing, Reading | Items) and any(name in _names_in(part) for part in wanted):
+            if isinstance(thing, Reading | Items) and any(name in words_in(part) for part in wanted):
                 targets = "".join(map(self._reading.module.code, statement.targets))
                 lines.insert(0, Written.of(targets, statement.value))
                 wanted.append(statement.value)
@@ -311,10 +311,6 @@ def _output_of(reading: ModelFunction) -> Tensor:
         )
         raise reading.refuse(codes.NO_KERAS_LAYER, reading.plan.function, message)
     return tensors[0]
-
-
-def _names_in(node: cst.CSTNode) -> set[str]:
-    return {name.value for name in nodes_in(node, cst.Name)}
 
 
 def _given_features(module: Module) -> Iterator[set[str]]:

@@ -30,7 +30,7 @@ from tfmigrate.understand.objects import receiver_of
 from tfmigrate.understand.program import units_of
 from tfmigrate.understand.reaching import parameters_of
 from tfmigrate.understand.values import FunctionValue
-from tfmigrate.walk import calls_in, nodes_in, walk
+from tfmigrate.walk import calls_in, nodes_in, walk, words_in
 
 
 def read_closure(reader: ModelReader, node: cst.Call, function: FunctionValue) -> Thing:
@@ -43,7 +43,7 @@ def read_closure(reader: ModelReader, node: cst.Call, function: FunctionValue) -
     computed = reader.attempt(lambda: read_computing(reader, node, function, [PLAIN] * len(node.args)))
     if not isinstance(computed, Unconvertible):
         return computed
-    read = {name.value for name in nodes_in(function.node.body, cst.Name)} - set(parameters_of(function.node))
+    read = words_in(function.node.body) - set(parameters_of(function.node))
     if any(not isinstance(reader.names[name], STAYS) for name in read & reader.names.keys()):
         raise computed
     return PLAIN

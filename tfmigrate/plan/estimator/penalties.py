@@ -16,8 +16,9 @@ from tfmigrate.plan.change.calls import text_of
 from tfmigrate.plan.estimator.reader import Reader, Weighted
 from tfmigrate.plan.estimator.things import NAME, TRAIN, Loss, Penalty, Plain, Thing, Variables
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import asked_in
 from tfmigrate.understand.reaching import parameters_of
-from tfmigrate.walk import nodes_in, walk
+from tfmigrate.walk import nodes_in, walk, words_in
 from tfmigrate.written import Written
 
 ONE = Written.of("")
@@ -130,7 +131,7 @@ def _condition(reader: Reader, node: cst.BaseExpression, variable: str) -> tuple
     """A condition on the name of a variable, with NAME for that name, and the texts that are looked for in it."""
     replaced: dict[cst.BaseExpression, Written] = {}
     texts: list[str] = []
-    for part in _tests(node):
+    for part in asked_in(node):
         text = text_of(part.left) if isinstance(part, cst.Comparison) and len(part.comparisons) == 1 else None
         target = part.comparisons[0] if isinstance(part, cst.Comparison) else None
         known = target is not None and isinstance(target.operator, cst.In | cst.NotIn)
@@ -140,16 +141,6 @@ def _condition(reader: Reader, node: cst.BaseExpression, variable: str) -> tuple
         replaced[target.comparator] = Written.of(NAME)
         texts.append(text)
     return Written.at(node, replaced), texts
-
-
-def _tests(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    if isinstance(node, cst.BooleanOperation):
-        yield from _tests(node.left)
-        yield from _tests(node.right)
-    elif isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
-        yield from _tests(node.expression)
-    else:
-        yield node
 
 
 def _is_name(node: cst.BaseExpression, variable: str) -> bool:
@@ -214,7 +205,7 @@ def _tight(node: cst.BaseExpression) -> Written:
 def _needs_lasting(reader: Reader, node: cst.BaseExpression) -> None:
     """Refuse a factor that may be another one, or unknown, at the end of the model function, where it is written."""
     function = reader.plan.function
-    names = {name.value for name in nodes_in(node, cst.Name)}
+    names = words_in(node)
     inside = reader.within
     own = set() if inside is function else {*_bound_in(inside), *parameters_of(inside)}
     bound = list(_bound_in(function))

@@ -9,6 +9,7 @@ import libcst as cst
 from tfmigrate.plan.change.calls import keywords
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import last_attribute
 from tfmigrate.understand.values import FunctionValue
 from tfmigrate.walk import calls_in, nodes_in
 
@@ -67,4 +68,4 @@ def _made(function: cst.FunctionDef | cst.Lambda) -> Mapping[str, cst.BaseExpres
 
 
 def _method(call: cst.Call) -> str:
-    return call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
+    return last_attribute(call.func)

@@ -21,7 +21,7 @@ from tfmigrate.plan.keras.parts_of_names import parts_of_names
 from tfmigrate.plan.keras.texts_of_names import Mention, given_names, mentions_in
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.program import Module, last_attribute
 
 
 def check(context: Context) -> Iterator[CallChange]:
@@ -116,7 +116,7 @@ def _models_looked_up(context: Context) -> Iterator[CallChange]:
     """`get_layer("model_1")`, a model in the model; tf.keras called a Sequential as Keras 3 does."""
     facts = context.facts
     for call in facts.module.calls:
-        given = passed_as("name", 0, call) if _last_name(call.func) == "get_layer" else None
+        given = passed_as("name", 0, call) if last_attribute(call.func) == "get_layer" else None
         text = text_of(given.value) if given is not None else None
         found = _OF_MODEL(text) if text is not None else None
         if given is None or found is None or text in context.migration.once(given_names):
@@ -127,10 +127,6 @@ def _models_looked_up(context: Context) -> Iterator[CallChange]:
                 "'functional_1', ... and 'sequential', 'sequential_1', ...: name the model, and use that name here"
             )
             yield CallChange(codes.AUTOMATIC_NAMES, given.value, message, action="warn")
-
-
-def _last_name(func: cst.BaseExpression) -> str:
-    return func.attr.value if isinstance(func, cst.Attribute) else ""
 
 
 def _makes_old_sequential(migration: Migration) -> bool:

@@ -14,6 +14,7 @@ from tfmigrate.plan.edits import Edit, Replace
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.loops import Expression, PartOf, Taken
+from tfmigrate.understand.program import last_attribute
 from tfmigrate.understand.reaching import bound, settled
 from tfmigrate.understand.scopes import Scopes
 
@@ -137,4 +138,4 @@ def _is_each_output(value: Taken, context: Context) -> bool:
 def _attribute(node: cst.BaseExpression) -> str:
     """The name of the attribute that is read: `inputs` of `model.inputs[0]`."""
     node = node.value if isinstance(node, cst.Subscript) else node
-    return node.attr.value if isinstance(node, cst.Attribute) else ""
+    return last_attribute(node)

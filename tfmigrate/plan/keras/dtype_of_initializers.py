@@ -12,7 +12,7 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.program import Module, last_attribute
 from tfmigrate.understand.reaching import parameters_of
 from tfmigrate.understand.values import FunctionValue
 from tfmigrate.walk import walk
@@ -66,6 +66,6 @@ def _given_to_numpy(function: cst.FunctionDef | cst.Lambda, facts: Facts) -> Ite
     for part in walk(function.body):
         if not isinstance(part, cst.Call):
             continue
-        method = part.func.attr.value if isinstance(part.func, cst.Attribute) else ""
+        method = last_attribute(part.func)
         if facts.symbols.get(part.func, "").startswith("numpy.") or method == "astype":
             yield from (arg.value for arg in part.args if _is_dtype(arg.value))

@@ -16,7 +16,7 @@ from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, attribute_of, dotted
 from tfmigrate.understand.values import Instance
-from tfmigrate.walk import nodes_in, values_returned, walk
+from tfmigrate.walk import values_returned, walk, words_in
 from tfmigrate.written import Written
 
 _PLACEHOLDERS: Mapping[str, tuple[str, ...]] = {
@@ -84,7 +84,7 @@ def _changes(migration: Migration) -> dict[Module, list[CallChange]]:
     changes: dict[Module, list[CallChange]] = {}
     for module, facts in migration.facts.modules.items():
         for node in module.tree.body if module in migration.drafts else ():
-            if isinstance(node, cst.ClassDef) and "run" in {name.value for name in nodes_in(node, cst.Name)}:
+            if isinstance(node, cst.ClassDef) and "run" in words_in(node):
                 fed = _Fed(node, facts, migration)
                 for change in fed.changes():
                     changes.setdefault(fed.facts_of[change.node].module, []).append(change)

@@ -13,7 +13,7 @@ from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, only_statement
 from tfmigrate.understand.reaching import bound_once, settled
 from tfmigrate.understand.scopes import Occurrence, Scopes
-from tfmigrate.walk import nodes_in
+from tfmigrate.walk import words_in
 
 _INITIALIZERS = frozenset(
     {
@@ -140,7 +140,7 @@ def _runs_once(unit: cst.CSTNode, module: Module, program: tuple[Module, ...], s
                 (other, line)
                 for other in program
                 for line in other.places
-                if isinstance(line, cst.SimpleStatementLine) and name in _names_in(line)
+                if isinstance(line, cst.SimpleStatementLine) and name in words_in(line)
             ]
             calls = [(other, line) for other, line in mentions if not isinstance(only_statement(line), _IMPORTS)]
             if len(calls) != 1 or name in seen:
@@ -150,7 +150,3 @@ def _runs_once(unit: cst.CSTNode, module: Module, program: tuple[Module, ...], s
 
 
 _IMPORTS = (cst.Import, cst.ImportFrom)
-
-
-def _names_in(line: cst.CSTNode) -> set[str]:
-    return {node.value for node in nodes_in(line, cst.Name)}

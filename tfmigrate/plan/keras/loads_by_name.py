@@ -13,7 +13,7 @@ from tfmigrate.plan.keras.file_arguments import by_name_of
 from tfmigrate.plan.names.context import Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.program import Module, last_attribute
 from tfmigrate.understand.reaching import settled
 
 _WITHOUT_WEIGHTS = frozenset(
@@ -79,7 +79,7 @@ def _layers_with_weights(migration: Migration) -> dict[str, list[cst.Call]]:
 
 def _paths_written(facts: Facts, migration: Migration) -> Iterator[str | None]:
     for call in facts.module.calls:
-        last = call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
+        last = last_attribute(call.func)
         if last in _WRITING or names.canonical(facts.symbols.get(call.func, "")).endswith(".ModelCheckpoint"):
             yield _path(call, facts, migration)
 

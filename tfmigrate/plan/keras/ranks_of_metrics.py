@@ -12,6 +12,7 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.compiled_functions import compiled
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import last_attribute
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import FunctionValue, ordered
@@ -50,12 +51,8 @@ def _returned(function: FunctionValue, facts: Facts, scopes: Scopes) -> Iterator
         values = [node.body]
     else:
         values = [part.value for part in nodes_in(node.body, cst.Return) if part.value is not None]
-    if any(_last_name(call.func) in _GIVING_AXES for call in calls_in(node)):
+    if any(last_attribute(call.func) in _GIVING_AXES for call in calls_in(node)):
         return
     for value in dict.fromkeys(settled(value, scopes) for value in values):
         if isinstance(value, cst.Call) and facts.canonical(value.func).replace(".compat.v1.", ".") in PYTHON_CALLS:
             yield value
-
-
-def _last_name(func: cst.BaseExpression) -> str:
-    return func.attr.value if isinstance(func, cst.Attribute) else ""

@@ -10,7 +10,7 @@ from itertools import chain
 
 import libcst as cst
 
-from tfmigrate.file_names import MODEL, OLD_ENDINGS, WEIGHTS, example_of, longest_part, shape_of
+from tfmigrate.file_names import MODEL, OLD_ENDINGS, WEIGHTS, example_of, longest_part, shape_of, shape_of_last
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, is_false, keywords, passed_as, text_of, truth_of
@@ -368,14 +368,10 @@ def _new_ending(text: str, renamed: Mapping[str, str]) -> str | None:
 
 def _of_last_word(text: str, renamed: Mapping[str, str]) -> str | None:
     """The ending of a file of the same name in another folder, or in a folder that the path takes from elsewhere."""
-    word = _last_word(text)
+    word = shape_of_last(text)
     if not word.endswith(OLD_ENDINGS) or len(longest_part(word.rpartition(".")[0])) < _TELLING:
         return None
-    return next((ending for old, ending in renamed.items() if _last_word(old) == word), None)
-
-
-def _last_word(path: str) -> str:
-    return shape_of(path).rpartition("/")[2]
+    return next((ending for old, ending in renamed.items() if shape_of_last(old) == word), None)
 
 
 _TELLING = 3

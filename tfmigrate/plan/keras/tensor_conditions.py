@@ -16,7 +16,7 @@ from tfmigrate.plan.keras.compiled_functions import compiled, parameters_of
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module, dotted
+from tfmigrate.understand.program import Module, asked_in, dotted, last_attribute
 from tfmigrate.understand.reaching import bindings_of, explicit, is_parameter, value_of
 from tfmigrate.understand.scopes import Occurrence, Scopes
 from tfmigrate.understand.values import FunctionValue, Partial, Value, function_of, ordered
@@ -154,7 +154,7 @@ class _Reader:
     def conditions(self) -> Iterator[_Condition]:
         for part in walk(self._traced.node):
             if isinstance(part, cst.If | cst.IfExp | cst.While | cst.Assert | cst.CompIf):
-                for asked in _asked(part.test):
+                for asked in asked_in(part.test):
                     kind = self._kind(asked)
                     if kind is not None:
                         yield _Condition(self._traced.module, asked, kind)
@@ -199,7 +199,7 @@ class _Reader:
 
     def _gives_tensor(self, func: cst.BaseExpression) -> bool:
         known = _OF_ARRAYS(self._facts.canonical(func))
-        return known[3] in _GIVING if known is not None else _last_name(func) == "all_gather"
+        return known[3] in _GIVING if known is not None else last_attribute(func) == "all_gather"
 
     def _is_tensor_by_name(self, node: cst.Name) -> bool:
         if node.value in self._open:
@@ -215,21 +215,6 @@ class _Reader:
             return binding.scope.node is self._traced.node and name in self._traced.tensors
         value = value_of(binding)
         return value is not None and self._is_tensor(value)
-
-
-def _last_name(func: cst.BaseExpression) -> str:
-    return func.attr.value if isinstance(func, cst.Attribute) else ""
-
-
-def _asked(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    """What a condition asks for, `and`, `or` and `not` taken apart."""
-    if isinstance(test, cst.BooleanOperation):
-        yield from _asked(test.left)
-        yield from _asked(test.right)
-    elif isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
-        yield from _asked(test.expression)
-    else:
-        yield test
 
 
 def _elements(node: cst.BaseExpression) -> list[cst.BaseExpression]:

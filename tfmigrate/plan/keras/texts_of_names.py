@@ -12,7 +12,7 @@ import libcst as cst
 from tfmigrate.plan.change.calls import keywords, text_of
 from tfmigrate.plan.names.context import Migration
 from tfmigrate.understand.lifecycle import TRAINING, Facts
-from tfmigrate.understand.program import is_docstring
+from tfmigrate.understand.program import is_docstring, last_attribute
 from tfmigrate.understand.reaching import bindings_of, explicit, parameters_of, value_of
 from tfmigrate.understand.values import FunctionValue, Method, Value
 from tfmigrate.walk import calls_in, nodes_in, walk
@@ -132,7 +132,7 @@ class _OwnTexts:
         """Names that are given, settings that are named, comments."""
         found = set(self.given)
         for call in self._facts.module.calls:
-            last = call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
+            last = last_attribute(call.func)
             for arg in call.args:
                 word = arg.keyword.value if arg.keyword is not None else ""
                 if word in ("dest", "scope", "prefix", "key", "label", "title") and not _looks_up(call):
@@ -181,7 +181,7 @@ class _OwnTexts:
         given: set[cst.CSTNode] = set()
         names: set[str] = set()
         for call in self._facts.module.calls:
-            last = call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
+            last = last_attribute(call.func)
             if last in TRAINING | {"compile", "evaluate", "predict", "load_weights"}:
                 for arg in call.args:
                     given.update(walk(arg.value))

@@ -14,6 +14,7 @@ from tfmigrate.plan.keras.last_layers import layers_behind, layers_listed
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
+from tfmigrate.understand.program import last_attribute
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import Literal, ModelObject, Symbol, options
@@ -52,7 +53,7 @@ def check(context: Context) -> Iterator[CallChange]:
 def _has_axes(weights: cst.BaseExpression) -> bool:
     """Whether there are none, or they are given more axes: `w[:, None, None]`, `w.reshape(-1, 1, 1)`."""
     function = weights.func if isinstance(weights, cst.Call) else None
-    name = function.attr.value if isinstance(function, cst.Attribute) else ""
+    name = last_attribute(function)
     several = isinstance(weights, cst.Subscript) and len(weights.slice) > 1
     return is_none(weights) or several or name in ("reshape", "expand_dims")
 

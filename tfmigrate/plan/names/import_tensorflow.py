@@ -23,7 +23,7 @@ from tfmigrate.understand.program import (
 )
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import reaching
-from tfmigrate.walk import calls_in, nodes_in
+from tfmigrate.walk import calls_in, nodes_in, words_in
 
 
 def import_tensorflow(draft: Draft) -> None:
@@ -99,7 +99,7 @@ def _below_settings(place: Unit | None, draft: Draft) -> Unit | None:
             using.update({unit.name.value} if draft.reaches_into(draft.tf, unit) else ())
             setting.update({unit.name.value} if _sets_environment(unit) else ())
             continue
-        names = {node.value for node in nodes_in(unit, cst.Name)}
+        names = words_in(unit)
         if draft.reaches_into(draft.tf, unit) or _brings_tensorflow(unit) or not using.isdisjoint(names):
             return place
         if after and (_sets_environment(unit) or not setting.isdisjoint(names)) and number + 1 < len(units):

@@ -16,7 +16,7 @@ from tfmigrate.plan.on_strategy.outside import Outside, Strategies, things_outsi
 from tfmigrate.plan.strategy.scope import Cover, Run, first_common_unit
 from tfmigrate.understand.carrier import Carrier
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts
-from tfmigrate.understand.program import Module, Unit, dotted, only_statement, suites_of, units_of
+from tfmigrate.understand.program import Module, Unit, block_of, dotted, only_statement, suites_of, units_of
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import reaching, value_of
 from tfmigrate.understand.scopes import Occurrence
@@ -36,7 +36,7 @@ class _Body:
 
     @property
     def block(self) -> cst.Module | cst.BaseSuite:
-        return self.function.body if isinstance(self.function, cst.FunctionDef) else self.function
+        return block_of(self.function)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from tfmigrate.plan.strategy.superseded import superseded
 from tfmigrate.understand.contents import models_of
 from tfmigrate.understand.lifecycle import ProgramFacts, Use, Wrap
 from tfmigrate.understand.objects import receiver_of
-from tfmigrate.understand.program import Module, Unit, dotted
+from tfmigrate.understand.program import Module, Unit, block_of, dotted
 from tfmigrate.understand.reaching import reaching
 from tfmigrate.understand.values import Frame, Site
 from tfmigrate.walk import walk
@@ -54,7 +54,7 @@ class Owner:
 
     @property
     def body(self) -> cst.Module | cst.BaseSuite:
-        return self.function.body if isinstance(self.function, cst.FunctionDef) else self.function
+        return block_of(self.function)
 
 
 def owners_of(

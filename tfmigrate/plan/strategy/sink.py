@@ -26,7 +26,7 @@ from tfmigrate.plan.edits import Move
 from tfmigrate.plan.strategy.guards import is_cpu_device
 from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.plan.strategy.scope import loops_round
-from tfmigrate.understand.program import Module, Unit, is_docstring, suites_of, units_of
+from tfmigrate.understand.program import Module, Unit, is_docstring, last_attribute, suites_of, units_of
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import final_values, reaching, value_of
 from tfmigrate.understand.scopes import LexicalScope, Occurrence
@@ -233,7 +233,7 @@ class _Proof:
             return self._is_plain(value)
         if self._symbol(value.func) == "argparse.ArgumentParser":
             return True
-        method = value.func.attr.value if isinstance(value.func, cst.Attribute) else ""
+        method = last_attribute(value.func)
         if method in _READS_ARGUMENTS | {"add_argument"} and isinstance(value.func, cst.Attribute):
             return self._maker(value.func.value) == "argparse.ArgumentParser"
         return self._is_plain(value)
