@@ -14,7 +14,10 @@ _ASKS = re.compile(
     r"|\bis_\w*available|(tf|keras|tensorflow)_?[123]\b|_v[12]\b",
     re.IGNORECASE,
 )
-_OF_BACKEND = re.compile(r"""\w*\bbackend\(\)\s*[!=]=\s*["']\w+["']""")
+_OF_BACKEND = re.compile(
+    r"""\w*\bbackend\(\)\s*(?:[!=]=|is(?:\s+not)?)\s*["']\w+["']"""
+    r"""|["']\w+["']\s*(?:[!=]=|is(?:\s+not)?)\s*[\w.]*\bbackend\(\)"""
+)
 _SKIPS = re.compile(r"skip|version|requires|hasattr|eager|_only|only_|_v[12]\b", re.IGNORECASE)
 """What a decorator is called that keeps a function from some versions; Keras 2 has others called `legacy_...`."""
 _EXPECTS = re.compile(r"ImportError|ModuleNotFoundError|AttributeError|TypeError|NameError|\bException|BaseException")
@@ -25,6 +28,8 @@ _KINDS = frozenset(
     )
 )  # fmt: skip
 """What can be a guard; looked up, because isinstance is slow on nodes."""
+_SAME = (cst.Equal, cst.Is)
+_OTHER = (cst.NotEqual, cst.IsNot)
 _STOPS = (cst.Return, cst.Raise, cst.Continue, cst.Break)
 
 
@@ -77,13 +82,17 @@ def _is_for_tensorflow(test: cst.BaseExpression) -> bool | None:
         return decides if decides in sides else None if None in sides else not decides
     if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
         return None
-    called, (compared,) = test.left, test.comparisons
-    other = compared.comparator
-    if not isinstance(called, cst.Call) or called.args or dotted(called.func).rpartition(".")[2] != "backend":
+    (compared,) = test.comparisons
+    if not isinstance(compared.operator, (*_SAME, *_OTHER)):
         return None
-    if not isinstance(other, cst.SimpleString) or not isinstance(compared.operator, cst.Equal | cst.NotEqual):
-        return None
-    return (other.evaluated_value == "tensorflow") == isinstance(compared.operator, cst.Equal)
+    for called, other in ((test.left, compared.comparator), (compared.comparator, test.left)):
+        if _asks_for_backend(called) and isinstance(other, cst.SimpleString):
+            return (other.evaluated_value == "tensorflow") == isinstance(compared.operator, _SAME)
+    return None
+
+
+def _asks_for_backend(node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.Call) and not node.args and dotted(node.func).rpartition(".")[2] == "backend"
 
 
 def _is_guard(node: cst.CSTNode, module: Module) -> bool:
