@@ -111,6 +111,57 @@ def test_an_array_as_class_weight_goes_because_it_did_nothing(imports: str, weig
     assert f"weights = {weights}" in file.after
 
 
+def test_an_array_that_a_method_sets_goes() -> None:
+    lines = [
+        "from keras.layers import Dense",
+        "from keras.models import Sequential",
+        "from keras.utils import multi_gpu_model",
+        "from sklearn.utils import class_weight",
+        "",
+        "class Trainer:",
+        "    def __init__(self, y):",
+        "        self.y = y",
+        "        self.weights = None",
+        "",
+        "    def weigh(self):",
+        "        self.weights = class_weight.compute_class_weight('balanced', classes=[0, 1], y=self.y)",
+        "",
+        "    def train(self, batches):",
+        "        model = Sequential([Dense(1, input_shape=(4,))])",
+        "        model = multi_gpu_model(model, gpus=2)",
+        "        model.compile('sgd', 'mse')",
+        "        model.fit(batches, epochs=2, class_weight=self.weights)",
+        "",
+    ]
+    assert "model.fit(batches, epochs=2)\n" in check_migrated("\n".join(lines)).after
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def balance(y):\n    w = np.bincount(y)\n    return w / w.sum()\n\nweights = balance(y)\n",
+        "weights = 1.0 / np.array([1.0, 3.0])\n",
+        "weights = np.array([1, 3]).astype('float32')\n",
+    ],
+)
+def test_an_array_that_is_computed_goes(code: str) -> None:
+    file = migrated(f"import numpy as np\n\n{code}parallel_model.fit(batches, class_weight=weights)\n")
+    assert file.after.rstrip().endswith("model.fit(batches)")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def balance(y):\n    if y:\n        return {}\n    return np.ones(2)\n\nweights = balance(y)\n",
+        "weights = np.array([1.0, 3.0])\nif y:\n    weights = {0: 1.0}\n",
+        "from weights import weights\n",
+    ],
+)
+def test_what_is_not_always_an_array_stays(code: str) -> None:
+    file = migrated(f"import numpy as np\n\n{code}parallel_model.fit(batches, class_weight=weights)\n")
+    assert file.after.rstrip().endswith("model.fit(batches, class_weight=weights)")
+
+
 @pytest.mark.parametrize(
     "weights",
     ["dict(enumerate(compute_class_weight('balanced', classes=[0, 1], y=y)))", "np.load('w.npy').item()", "given(y)"],

@@ -16,7 +16,7 @@ from tfmigrate.plan.keras.one_row import METHODS_OF_ROWS, batches_of_one, called
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import Module
-from tfmigrate.understand.reaching import assigned, settled
+from tfmigrate.understand.reaching import assigned
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import Items, Literal, ModelObject, Value, options
 from tfmigrate.understand.values import Mapping as Known
@@ -44,7 +44,6 @@ def check(context: Context) -> Iterator[CallChange]:
     yield from positional_arguments(facts)
     yield from sample_weight_modes(facts)
     yield from class_weight_words(facts)
-    yield from class_weight_arrays(facts, context.scopes)
     yield from class_weights_of_outputs(facts, context.modules)
     yield from target_tensors(facts, context.scopes)
 
@@ -154,41 +153,6 @@ def class_weight_words(facts: Facts) -> Iterator[CallChange]:
                 f"`class_weight={facts.module.code(argument.value)}` did nothing: weights are a dict, class by class"
             )
             yield CallChange(codes.CLASS_WEIGHT_WORDS, argument, message, Revision(use.call, dropped=("class_weight",)))
-
-
-_COMPUTED = frozenset({"sklearn.utils.class_weight.compute_class_weight", "sklearn.utils.compute_class_weight"})
-_ARRAYS = frozenset(
-    f"numpy.{name}" for name in ("array", "asarray", "ones", "zeros", "full", "concatenate", "divide", "bincount")
-)
-
-
-def class_weight_arrays(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
-    """`fit(class_weight=compute_class_weight(...))`: an array was passed over for the only output, and raised a
-    TypeError for one of several."""
-    for use in keras_calls(facts, "fit", "fit_generator", "train_on_batch"):
-        argument = keywords(use.call).get("class_weight")
-        maker = settled(argument.value, scopes) if argument is not None else None
-        if (
-            argument is None
-            or not isinstance(maker, cst.Call)
-            or facts.symbols.get(maker.func) not in _COMPUTED | _ARRAYS
-        ):
-            continue
-        message = (
-            "an array of class weights did nothing: Keras takes a dict, and raises AttributeError today; to weigh the "
-            "classes, which changes the training, write dict(enumerate(weights)) where they are 0, 1, 2 and so on"
-        )
-        yield CallChange(codes.CLASS_WEIGHT_WORDS, argument, message, Revision(use.call, dropped=("class_weight",)))
-    for call in facts.module.calls:
-        count = sum(arg.keyword is None for arg in call.args)
-        if facts.symbols.get(call.func) in _COMPUTED and 1 < count <= len(_BALANCED) and not has_stars(call):
-            edit = Revision(call, named=tuple((position, _BALANCED[position]) for position in range(1, count)))
-            message = "scikit-learn takes `classes` and `y` by name alone (a TypeError from 1.0): the names are written"
-            yield CallChange(codes.CLASS_WEIGHT_WORDS, call, message, edit)
-
-
-_BALANCED = ("class_weight", "classes", "y")
-"""Parameters of compute_class_weight in order, from scikit-learn 0.16."""
 
 
 def class_weights_of_outputs(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[CallChange]:
