@@ -133,7 +133,8 @@ class BlockInTheMaking:
         # A comment of removed code is not about a helper, which comes first.
         place = next((n for n, line in enumerate(lines) if not defines(line)), None)
         over = self.orphans if place is None and pieces else []
-        lines[0] = led(lines[0], leading[: len(leading) - len(own)])
+        first = self._removed and not self.out and self._scope is None
+        lines[0] = led(lines[0], [] if first else leading[: len(leading) - len(own)])
         if self.orphans and not over:
             line = lines[place or 0]
             lines[place or 0] = led(line, [*getattr(line, "leading_lines", ()), *self.orphans])

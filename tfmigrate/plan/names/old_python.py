@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 import libcst as cst
 
@@ -12,10 +12,12 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Edit, Insert, Rank, Replace
 from tfmigrate.plan.names.context import Context
+from tfmigrate.plan.names.readiness import taken_out
 from tfmigrate.plan.names.tables import Tables
 from tfmigrate.understand.guarded import guarded
 from tfmigrate.understand.program import Module, dotted, import_statements, imports_of, packages_of, root_name
 from tfmigrate.understand.reaching import settled
+from tfmigrate.understand.scopes import Occurrence
 
 
 def check(context: Context) -> Iterator[CallChange]:
@@ -41,16 +43,34 @@ def check(context: Context) -> Iterator[CallChange]:
     yield from _matrices(context)
     yield from _modules_through_numpy(context)
     yield from _splits(context)
+
+
+def check_last(context: Context, others: Sequence[CallChange]) -> Iterator[CallChange]:
+    """Imports that fail, but for those of which all readers go, and the import with them."""
+    if codes.PYTHON_NAME_IS_GONE not in context.tables.wanted:
+        return
+    facts, scopes, tables = context.facts, context.scopes, context.tables
+    asks_first, going = set(guarded(facts.module)), set(taken_out(others))
     for statement, _ in import_statements(facts.module):
         if statement in asks_first or (isinstance(statement, cst.ImportFrom) and statement.relative):
             continue
         if isinstance(statement, cst.ImportFrom) and isinstance(statement.names, cst.ImportStar):
             imported = [dotted(statement.module)]
         else:
-            imported = [full for _, _, full in imports_of(statement)]
+            imported = [
+                full
+                for _, bound, full in imports_of(statement)
+                if not _goes(scopes.of_variable(bound, scopes.module), going)
+            ]
         for full in imported:
             if (advice := _advice(full, tables)) is not None:
                 yield CallChange(codes.PYTHON_NAME_IS_GONE, statement, f"{full} is gone: {advice}", action="warn")
+
+
+def _goes(mentions: Iterable[Occurrence], going: Set[cst.CSTNode]) -> bool:
+    """Whether a name was read, and nothing reads it any more."""
+    reads = [mention.node for mention in mentions if not mention.binds]
+    return bool(reads) and all(read in going for read in reads)
 
 
 def _specifications(context: Context) -> Iterator[CallChange]:

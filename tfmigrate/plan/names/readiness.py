@@ -300,7 +300,8 @@ def taken_out(changes: Sequence[CallChange]) -> Iterator[cst.CSTNode]:
     for change in changes:
         for edit in change.edits:
             if isinstance(edit, Unwrap):
-                yield from walk(edit.unit)
+                kept = set(walk(edit.suite)) if edit.suite is not None else set()
+                yield from (node for node in walk(edit.unit) if node not in kept)
             elif isinstance(edit, Remove):
                 yield from walk(edit.node)
             elif isinstance(edit, Revision):

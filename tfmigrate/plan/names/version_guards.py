@@ -1,4 +1,4 @@
-"""`if keras.__version__ != "2.1.4": raise ...` stops the migrated program on every TensorFlow."""
+"""`if keras.__version__ != "2.1.4": raise ...` stops the migrated program; of two imports one alone is ever reached."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.names.version_tests import truths_today
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import only_statement, units_of
+from tfmigrate.walk import walk
 
 _EXITS = frozenset({"sys.exit", "exit", "quit", "os._exit"})
 _MESSAGE = "this stops the program on every TensorFlow that has no multi_gpu_model: it is removed"
@@ -24,7 +25,14 @@ def check(context: Context) -> Iterator[CallChange]:
         if isinstance(node, cst.Assert):
             if truths_today(node.test, facts) == {False}:
                 yield CallChange(codes.VERSION_GUARDS, node, _MESSAGE, Remove(node))
-        elif node in facts.module.places and node.orelse is None and _stops(node, facts):
+            continue
+        if node not in facts.module.places:
+            continue
+        if _only_imports(node) and _asks_keras(node.test, facts):
+            truths = truths_today(node.test, facts)
+            if len(truths) == 1 and None not in truths:
+                yield CallChange(codes.VERSION_GUARDS, node, _ONE_IMPORT, Unwrap(node, _taken(node, True in truths)))
+        elif node.orelse is None and _stops(node, facts):
             if truths_today(node.test, facts) != {True}:
                 continue
             if _is_of_a_feature(node, facts):
@@ -33,10 +41,32 @@ def check(context: Context) -> Iterator[CallChange]:
                 yield CallChange(codes.VERSION_GUARDS, node, _MESSAGE, Unwrap(node, None))
 
 
+_KERAS_VERSION = "keras.__version__"
+"""What a test of TensorFlow's version chooses stays: a program may be meant for TensorFlow 1 and 2."""
+_ONE_IMPORT = "this test has one result on every TensorFlow that has no multi_gpu_model: what it imports there stays"
 _OF_A_FEATURE = (
     "this stops the function on every TensorFlow that has no multi_gpu_model, so what it does worked on the old one: "
     "remove the check if it works now, or stop using the function"
 )
+
+
+def _only_imports(test: cst.If) -> bool:
+    """Whether each of the two arms, or the only one, does nothing but import."""
+    if isinstance(test.orelse, cst.If):
+        return False
+    arms = [test.body] if test.orelse is None else [test.body, test.orelse.body]
+    lines = [only_statement(unit) for arm in arms for unit in units_of(arm)]
+    return all(isinstance(line, cst.Import | cst.ImportFrom | cst.Pass) for line in lines)
+
+
+def _asks_keras(test: cst.BaseExpression, facts: Facts) -> bool:
+    return any(facts.symbols.get(node) == _KERAS_VERSION for node in walk(test))
+
+
+def _taken(test: cst.If, holds: bool) -> cst.BaseSuite | None:
+    if holds:
+        return test.body
+    return test.orelse.body if isinstance(test.orelse, cst.Else) else None
 
 
 def _is_of_a_feature(guard: cst.If, facts: Facts) -> bool:
