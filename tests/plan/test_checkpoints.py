@@ -115,6 +115,14 @@ def test_a_period_that_somebody_asks_for_is_kept_by_a_class(passed: str, period:
     assert [finding.action for finding in own.findings if finding.code == "TFM209"] == ["rewrite"]
 
 
+@pytest.mark.parametrize("period", ["1", "every"])
+def test_a_period_of_one_stays_where_it_is_a_setting(period: str) -> None:
+    own = OWN.format(passed=ALL, only="False", super="")
+    use = "every = 1\n" + USE.format(arguments=f"'best.h5', period={period}")
+    file, _ = migrate_sources({"own.py": own, "train.py": use}, Settings())
+    assert ("class TemplateCheckpoint(PeriodicCheckpoint):" in file.after) == (period == "every")
+
+
 def test_a_class_that_ends_its_epochs_itself_is_left() -> None:
     own = (
         OWN.format(passed=ALL, only="False", super="")

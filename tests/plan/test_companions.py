@@ -262,6 +262,11 @@ def test_a_rule_can_be_left_out() -> None:
 def test_a_period_that_is_not_one_is_kept_by_a_class() -> None:
     file = migrated("checkpoint = ModelCheckpoint('all.h5', period=every)\n")
     assert "checkpoint = PeriodicCheckpoint('all.h5', period=every)" in file.after
+
+
+def test_a_period_that_is_set_to_one_remains_a_setting() -> None:
+    file = migrated("every = 1\ncheckpoint = ModelCheckpoint('all.h5', period=every)\n")
+    assert "every = 1\ncheckpoint = PeriodicCheckpoint('all.h5', period=every)" in file.after
     assert [(f.code, f.action) for f in file.findings if f.code == "TFM209"] == [("TFM209", "rewrite")]
 
 

@@ -145,11 +145,15 @@ class _Period:
     """What the objects of the class are made with."""
 
     def is_default(self, facts: Facts) -> bool:
-        """Whether it is 1 for every object."""
+        """Whether it is 1 for every object, as a number: a variable is a setting, which may be changed later."""
         value = self.argument.value
-        known = Literal(value.evaluated_value) if isinstance(value, cst.Integer) else facts.values.get(value)
-        passed = [isinstance(argument, cst.Integer) and argument.evaluated_value == 1 for argument in self.given]
-        return known == Literal(1) or (bool(passed) and all(passed))
+        if isinstance(value, cst.Integer):
+            return value.evaluated_value == 1
+        numbers = [argument.evaluated_value for argument in self.given if isinstance(argument, cst.Integer)]
+        asked = [argument for argument in self.given if argument is not None]
+        if self.cls is None or len(numbers) < len(asked):
+            return False
+        return facts.values.get(value) == Literal(1) or (numbers == [1] * len(self.given) and bool(numbers))
 
 
 def _periods(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[_Period]:
