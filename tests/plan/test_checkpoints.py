@@ -480,3 +480,40 @@ def test_each_is_loaded_by_the_name_it_has() -> None:
 def test_one_literal_of_both_is_a_name_of_weights() -> None:
     lines = "path = 'a.hdf5'\nbest = ModelCheckpoint(path)\nmodel.save_weights(path)"
     assert "path = 'a.weights.h5'" in migrate(ONE_NAME.format(lines=lines)).after
+
+
+HANDING_ON = """\
+from keras.callbacks import ModelCheckpoint
+
+
+class TemplateCheckpoint(ModelCheckpoint):
+    def __init__(self, model, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.template = model
+
+    def set_model(self, model):
+        super().set_model(self.template)
+"""
+
+
+@pytest.mark.parametrize(
+    ("period", "base", "call"),
+    [
+        ("5", "PeriodicCheckpoint", "TemplateCheckpoint(model, 'best.h5', period=5)"),
+        ("1", "ModelCheckpoint", "TemplateCheckpoint(model, 'best.h5')"),
+    ],
+)
+def test_a_class_that_hands_on_all_it_is_given_keeps_the_period(period: str, base: str, call: str) -> None:
+    use = USE.format(arguments=f"'best.h5', period={period}")
+    own, train = migrate_sources({"own.py": HANDING_ON, "train.py": use}, Settings())
+    assert f"class TemplateCheckpoint({base}):" in own.after
+    assert f"callbacks=[{call}]" in train.after
+    assert "warn" not in [finding.action for file in (own, train) for finding in file.findings]
+
+
+def test_a_class_that_hands_on_all_and_ends_its_epochs_itself_is_left() -> None:
+    own = f"{HANDING_ON}\n    def on_epoch_end(self, epoch, logs=None):\n        pass\n"
+    use = USE.format(arguments="'best.h5', period=5")
+    files = migrate_sources({"own.py": own, "train.py": use}, Settings())
+    assert "class TemplateCheckpoint(ModelCheckpoint):" in files[0].after
+    assert [finding.action for finding in files[1].findings if finding.code == "TFM209"] == ["warn"]

@@ -126,8 +126,12 @@ def check(context: Context) -> Iterator[CallChange]:
             yield _dropped(period)
         elif (change := _kept(period, helper.name, facts)) is not None:
             helped[period.cls.node if period.cls is not None else period.call] = change
-        else:
+        elif period.heir is None or not _may_keep(period.heir, context.modules):
             yield _left(period, facts)
+    for cls in _classes(facts, context.modules):
+        asked = [period for known in context.modules.values() for period in _of_heirs(known) if period.heir is cls]
+        if any(not period.is_default(facts) for period in asked) and _may_keep(cls, context.modules):
+            helped[cls.node] = _keeping(cls, helper.name, facts)
     yield from helper.brought_by(helped, helped.values())
 
 
@@ -139,8 +143,8 @@ class _Period:
     argument: cst.Arg
     cls: ClassValue | None = None
     """The class whose __init__ the call stands in."""
-    heir: bool = False
-    """Whether the call makes an object of a class of the program, which hands `period` on unseen."""
+    heir: ClassValue | None = None
+    """The class of the program that the call makes an object of, which hands `period` on unseen."""
     given: tuple[cst.BaseExpression | None, ...] = ()
     """What the objects of the class are made with."""
 
@@ -158,9 +162,9 @@ class _Period:
 
 def _periods(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[_Period]:
     for call in facts.module.calls:
-        plain = facts.canonical(call.func) == CHECKPOINT
-        if (plain or _is_plain_heir(call, facts)) and (argument := _argument(call)) is not None:
-            yield _Period(call, argument, heir=not plain)
+        if facts.canonical(call.func) == CHECKPOINT and (argument := _argument(call)) is not None:
+            yield _Period(call, argument)
+    yield from _of_heirs(facts)
     for cls in _classes(facts, modules):
         initialiser = cls.members.get("__init__")
         handed = passed_on(initialiser) if isinstance(initialiser, FunctionValue) else None
@@ -168,6 +172,12 @@ def _periods(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[_Period]
         if handed is not None and argument is not None:
             periods = (checkpoint.named.get("period") for checkpoint in objects_of(cls, modules.values()))
             yield _Period(handed, argument, cls, given=tuple(periods))
+
+
+def _of_heirs(facts: Facts) -> Iterator[_Period]:
+    for call in facts.module.calls:
+        if _is_plain_heir(call, facts) and (argument := _argument(call)) is not None:
+            yield _Period(call, argument, heir=_own_class(call, facts))
 
 
 def _argument(call: cst.Call) -> cst.Arg | None:
@@ -211,13 +221,27 @@ def _kept(period: _Period, name: str, facts: Facts) -> CallChange | None:
     )
     if period.cls is None:
         edit = Arguments(period.call, by_name, function=name)
-        return None if period.heir else CallChange(codes.CHECKPOINT_PERIOD, period.argument, message, edit)
-    bases = [arg.value for arg in period.cls.node.bases]
-    bases = [base for base in bases if facts.canonical(base) == CHECKPOINT]
+        return None if period.heir is not None else CallChange(codes.CHECKPOINT_PERIOD, period.argument, message, edit)
+    bases = _bases(period.cls, facts)
     if len(bases) != 1 or not _leaves_counting(period.cls):
         return None
     more = (Replace(bases[0], name),)
     return CallChange(codes.CHECKPOINT_PERIOD, period.argument, message, Arguments(period.call, by_name), more=more)
+
+
+def _bases(cls: ClassValue, facts: Facts) -> list[cst.BaseExpression]:
+    return [arg.value for arg in cls.node.bases if facts.canonical(arg.value) == CHECKPOINT]
+
+
+def _may_keep(cls: ClassValue, modules: Mapping[Module, Facts]) -> bool:
+    """Whether a class that hands on what it does not name keeps periods once it descends from the other one."""
+    return len(_bases(cls, modules[cls.closure.module])) == 1 and _leaves_counting(cls)
+
+
+def _keeping(cls: ClassValue, name: str, facts: Facts) -> CallChange:
+    base = _bases(cls, facts)[0]
+    message = f"ModelCheckpoint of Keras 3 has no `period`, which is handed on to it: {name} takes it"
+    return CallChange(codes.CHECKPOINT_PERIOD, base, message, Replace(base, name))
 
 
 def _leaves_counting(cls: ClassValue) -> bool:
