@@ -74,3 +74,42 @@ def test_a_layer_of_a_model_that_nothing_wraps_stays() -> None:
     file = migrate(program)
     assert "single.layers[3].layers[i]" in file.after
     assert not actions(file, "TFM024")
+
+
+MAYBE = """
+if len(sys.argv) > 1:
+    model = multi_gpu_model(model, gpus=2)
+for i in range(2):
+    {place}.trainable = False
+model.compile("sgd", "mse")
+model.fit(batches)
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "left"),
+    [
+        ("model.layers[3].layers[i]", "model.layers[i]"),
+        ("model.layers[-2].get_layer(index=i)", "model.get_layer(index=i)"),
+    ],
+)
+def test_what_only_a_model_has_tells_that_it_is_the_parallel_one(place: str, left: str) -> None:
+    file = check_migrated("import sys\n" + HEAD + ONE + MAYBE.format(place=place))
+    assert f"    {left}.trainable = False\n" in file.after
+    assert "warn" not in actions(file, "TFM024")
+
+
+@pytest.mark.parametrize(
+    ("model", "place"),
+    [
+        (ONE, "model.layers[-2]"),
+        ("model = Sequential([Sequential([Dense(8, input_shape=(4,))]), Dense(1)])", "model.layers[-2].layers[i]"),
+        ("model = Sequential()\nmodel.add(Model(x, y))\nmodel.add(Dense(1))", "model.layers[-2].layers[i]"),
+        ("model = Model(x, Dense(1)(Model(x, y)(x)))", "model.layers[-2].layers[i]"),
+        ("from keras.models import load_model\nmodel = load_model('a.h5')", "model.layers[-2].layers[i]"),
+    ],
+)
+def test_a_layer_that_may_be_one_of_the_plain_model_is_told(model: str, place: str) -> None:
+    file = migrate("import sys\n" + HEAD + model + MAYBE.format(place=place))
+    assert f"    {place}.trainable = False\n" in file.after
+    assert "warn" in actions(file, "TFM024")

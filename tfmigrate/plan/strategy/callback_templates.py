@@ -14,18 +14,13 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.strategy.unwrap import place_in_layers
+from tfmigrate.plan.strategy.unwrap import OF_MODELS_ALONE, place_in_layers
 from tfmigrate.understand import names
 from tfmigrate.understand.contents import classes_of
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use
 from tfmigrate.understand.program import Module, dotted
 from tfmigrate.understand.values import ClassValue, FunctionValue, Parallel, Value, options
 from tfmigrate.walk import walk
-
-_OF_MODELS_ALONE = frozenset(
-    {"save", "save_weights", "load_weights", "to_json", "to_yaml", "predict", "evaluate", "predict_on_batch", "summary"}
-)
-"""Methods that no layer has but one that is a model itself."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +94,7 @@ def _parts_of(method: cst.FunctionDef, used: set[str]) -> Iterator[_Part]:
     taken: set[cst.CSTNode] = set()
     for node in walk(method.body):
         if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
-            if node.func.attr.value in _OF_MODELS_ALONE:
+            if node.func.attr.value in OF_MODELS_ALONE:
                 taken.add(node.func.value)
             elif node.func.attr.value == "set_model":
                 taken.update(arg.value for arg in node.args)
@@ -114,7 +109,7 @@ def _used_as_models(method: cst.CSTNode) -> Iterator[str]:
     """The names and attributes on which a method calls what only models have."""
     for node in walk(method):
         if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
-            if node.func.attr.value in _OF_MODELS_ALONE and (name := dotted(node.func.value)):
+            if node.func.attr.value in OF_MODELS_ALONE and (name := dotted(node.func.value)):
                 yield name
 
 

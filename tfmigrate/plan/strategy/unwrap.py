@@ -15,9 +15,15 @@ from tfmigrate.understand.lifecycle import Guard
 from tfmigrate.understand.program import Module, dotted
 from tfmigrate.understand.reaching import bindings_of
 from tfmigrate.understand.scopes import Scopes
-from tfmigrate.understand.values import Parallel, options
+from tfmigrate.understand.values import ModelObject, Parallel, Value, options
 from tfmigrate.understand.wrapper_classes import template_attributes
 from tfmigrate.walk import nodes_in, walk
+
+OF_MODELS_ALONE = frozenset(
+    {"save", "save_weights", "load_weights", "to_json", "to_yaml", "predict", "evaluate", "predict_on_batch", "summary"}
+)
+"""Methods that no layer has but one that is a model itself."""
+_PARTS_OF_MODELS = frozenset({"layers", "get_layer"})
 
 
 def unwrapped(draft: Draft, refused: Container[cst.Call]) -> Iterator[Edit]:
@@ -110,18 +116,30 @@ def _parallel(draft: Draft, node: cst.BaseExpression) -> list[Parallel]:
 def _surely_taken_out(draft: Draft) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
     """Each expression that is the template, with the parallel model's own.
 
-    Of what may be the plain model too it is under the condition that the wrap stood under: `if gpus > 1:` both times.
+    Of what may be the plain model too it is under the condition that the wrap stood under: `if gpus > 1:` both times,
+    and where it is asked for what only a model has, none of which is a layer of the plain one.
     """
     facts = draft.facts
     yield from facts.unwraps.items()
+    asked = {
+        part.value
+        for part in draft.module.all_of(cst.Attribute)
+        if part.value in facts.unsure_unwraps and part.attr.value in OF_MODELS_ALONE | _PARTS_OF_MODELS
+    }
     for node, guards in facts.unsure_unwraps.items():
         model = _holder(node)
         parallels = _parallel(draft, model)
         plain = {option for parallel in parallels for option in options(parallel.wrap.template)}
         if node in facts.unwraps or not parallels or not facts.options(model) <= {*parallels, *plain}:
             continue
-        if all(_under_the_same(parallel.wrap.guards, guards, draft) for parallel in parallels):
+        certain = node in asked and not any(map(_may_hold_a_model, plain))
+        if certain or all(_under_the_same(parallel.wrap.guards, guards, draft) for parallel in parallels):
             yield node, model
+
+
+def _may_hold_a_model(value: Value) -> bool:
+    """Whether one of the layers of what is wrapped may be a model itself."""
+    return not isinstance(value, ModelObject) or value.origin != "constructed" or bool(value.on)
 
 
 def _under_the_same(wrapped: tuple[Guard, ...], here: tuple[Guard, ...], draft: Draft) -> bool:
