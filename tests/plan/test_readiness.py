@@ -58,6 +58,11 @@ def codes(code: str, target: str | None = None, head: str = HEAD) -> list[str]:
         ("from tensorflow.python.keras.engine.network import Network", "TFM501", "(it was in 1.15)"),
         ("from keras.legacy import interfaces", "TFM501", "keras.legacy"),
         ("legacy = lambda: K.convert(x)", "TFM502", "tensorflow.keras.backend.convert"),
+        ("keras.metrics.Mean().reset_states()", "TFM501", "(it was in 1.15, 2.3, 2.9 and 2.15): it is reset_state"),
+        ("for m in [keras.metrics.Mean(), keras.metrics.AUC()]: m.reset_states()", "TFM501", "Metric.reset_states"),
+        ("rate = tf.keras.optimizers.Adam(0.1).lr", "TFM501", "it is learning_rate"),
+        ("tf.keras.optimizers.SGD().minimize(loss, weights)", "TFM501", "give them to apply_gradients"),
+        ("tf.distribute.MirroredStrategy().experimental_make_numpy_dataset(x)", "TFM501", "(it was in 1.15 and 2.3)"),
     ],
 )  # fmt: skip
 def test_a_name_or_keyword_that_is_not_there_is_told_with_the_versions_and_the_nearest(
@@ -119,6 +124,14 @@ def test_no_private_name_is_suggested_for_a_public_one() -> None:
         "if K.backend() != 'tensorflow':\n    K.convert(1)\nelif tf.__version__ < '2':\n    tf.Session()\n",
         "x = 1 if K.backend() == 'tensorflow' else K.convert(1)\n",
         "def f():\n    if K.backend() == 'tensorflow':\n        return 1\n    return K.convert(1)\n",
+        "keras.metrics.Mean().reset_state()\n",
+        "keras.metrics.Mean().total\n",  # of the class itself
+        "keras.layers.GRU(3).reset_states()\n",
+        "seen = keras.metrics.Mean() if counts else Counter()\nseen.reset_states()\n",
+        "def reset(seen):\n    seen.reset_states()\n",
+        "seen = keras.metrics.Mean()\nif hasattr(seen, 'reset_states'):\n    seen.reset_states()\n",
+        "keras.optimizers.Adam(0.1).beta_1\n",
+        "tf.distribute.MirroredStrategy().unwrap(x)\n",
     ],
 )
 def test_code_that_asks_first_or_means_something_else_is_left_alone(code: str) -> None:
@@ -272,6 +285,12 @@ PAIRS = (
     ("TFM501", "tf.nn.softmax([1.0], dim=0)", "tf.nn.softmax([1.0], axis=0)"),
     ("TFM501", "model.predict_classes(x)", "model.predict(x, verbose=0).argmax(axis=-1)"),
     ("TFM501", "model._make_predict_function()", "model.make_predict_function()"),
+    ("TFM501", "tf.keras.optimizers.SGD().weights", "tf.keras.optimizers.SGD().variables"),
+    (
+        "TFM501",
+        "tf.distribute.MirroredStrategy(['cpu:0']).experimental_make_numpy_dataset(x)",
+        "tf.data.Dataset.from_tensor_slices(x)",
+    ),
     ("TFM502", "tf.multiprocessing.set_start_method('spawn')", "tf.config.get_soft_device_placement()"),
     ("TFM502", "tf.keras.backend.convert([1.0])", "tf.convert_to_tensor([1.0])"),
     ("TFM502", "tf.config.experimental.set_floatx('float32')", "tf.keras.backend.set_floatx('float32')"),
@@ -291,6 +310,15 @@ PAIRS = (
     ("TFM503", "tf.keras.utils.to_categorical([1], nb=2)", "tf.keras.utils.to_categorical([1], num_classes=2)"),
     ("TFM503", "tf.data.Dataset.from_tensors([1], called='a')", "tf.data.Dataset.from_tensors([1], name='a')"),
 )
+ON_KERAS_3 = (
+    ("TFM501", "tf.keras.metrics.Mean().reset_states()", "tf.keras.metrics.Mean().reset_state()"),
+    ("TFM501", "tf.keras.metrics.Mean().get_weights()", "[v.numpy() for v in tf.keras.metrics.Mean().variables]"),
+    ("TFM501", "tf.keras.metrics.Mean().set_weights", "tf.keras.metrics.Mean().variables[0].assign(1.0)"),
+    ("TFM501", "tf.keras.metrics.Mean().weights", "tf.keras.metrics.Mean().variables"),
+    ("TFM501", "tf.keras.optimizers.SGD().lr", "tf.keras.optimizers.SGD().learning_rate"),
+    ("TFM501", "tf.keras.optimizers.SGD().minimize", "tf.keras.optimizers.SGD().apply_gradients"),
+)
+"""What Keras 2 has."""
 RUN = """
 import sys
 for line in sys.argv[1].splitlines():
@@ -305,9 +333,9 @@ for line in sys.argv[1].splitlines():
 @pytest.mark.parametrize("keras_2", [False, True])
 def test_what_is_told_fails_in_tensorflow_and_what_stands_in_its_place_runs(keras_2: bool, python: Python) -> None:
     head = ("import os\nos.environ['TF_USE_LEGACY_KERAS'] = '1'\n" if keras_2 else "") + HEAD + MODEL
-    lines = [line for _, wrong, right in PAIRS for line in (wrong, right)]
+    lines = [line for _, wrong, right in (*PAIRS, *ON_KERAS_3) for line in (wrong, right)]
     told = {(code, lines[line - 1]) for line, code, _ in said("\n".join(lines) + "\n", head=head)}
-    assert told == {(code, wrong) for code, wrong, _ in PAIRS}
+    assert told == {(code, wrong) for code, wrong, _ in (PAIRS if keras_2 else PAIRS + ON_KERAS_3)}
     done = python(2 if keras_2 else 3, head + RUN, "\n".join(lines))
     assert done.returncode == 0, done.stderr[-2000:]
     failing = {line.removeprefix("FAILS ") for line in done.stdout.splitlines() if line.startswith("FAILS ")}

@@ -23,8 +23,11 @@ from tfmigrate.understand import names
 from tfmigrate.understand.guarded import guarded
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import dotted, import_statements, imports_of, root_of
-from tfmigrate.understand.values import Literal, ModelObject, Parallel, Symbol, options
+from tfmigrate.understand.values import Literal, Made, ModelObject, Parallel, StrategyObject, Symbol, Value, options
 from tfmigrate.walk import walk
+
+_BASES = {"metric": "metrics.Metric", "optimizer": "optimizers.Optimizer"}
+"""The class that all objects of a kind come from, whose members the index has."""
 
 
 def check_last(context: Context, others: Sequence[CallChange]) -> Iterator[CallChange]:
@@ -92,6 +95,7 @@ class _Reader:
         yield from self._imports()
         yield from self._attributes()
         yield from self._methods()
+        yield from self._members()
         yield from self._keywords()
 
     def _imports(self) -> Iterator[_Lack]:
@@ -137,6 +141,27 @@ class _Reader:
                 # A loaded model may be of a class of the program, with methods of its own.
                 if had is not None or all(model.origin != "loaded" for model in use.models):
                     yield _Lack(use.call, candidates[0], had or candidates[0])
+
+    def _members(self) -> Iterator[_Lack]:
+        """What metrics, optimizers and strategies had in another version: `metric.reset_states()`."""
+        for node in self._facts.module.all_of(cst.Attribute):
+            classes = {self._class_of(option) for option in self._facts.options(node.value)}
+            members = sorted(f"{name}.{node.attr.value}" for name in classes)
+            if members and "" not in classes and all(map(self._is_lost, members)):
+                yield self._lack(node, members[0])
+
+    def _class_of(self, value: Value) -> str:
+        """The class whose members an object has, if the index has them."""
+        if isinstance(value, StrategyObject):
+            return "tensorflow.distribute.Strategy"
+        base = _BASES.get(value.kind, "") if isinstance(value, Made) else ""
+        return f"{self._keras()}.{base}" if base else ""
+
+    def _is_lost(self, member: str) -> bool:
+        """Whether the class had a member, and has it no more. What the index has of a class of Keras is taken from its
+        source with all it mentions, so that only the members count that the tables know."""
+        known = not names.flavour(member) or names.canonical(member) in self._tables.gone
+        return known and self._lacking(member) and bool(self._target.was_in(member))
 
     def _keywords(self) -> Iterator[_Lack]:
         calls: dict[cst.Call, tuple[str, ...]] = {}
