@@ -57,6 +57,11 @@ def codes(code: str, target: str | None = None, head: str = HEAD) -> list[str]:
         ("from tensorflow.python.estimator import run_config", "TFM501", "(it was in 1.15"),
         ("from tensorflow.python.keras.engine.network import Network", "TFM501", "(it was in 1.15)"),
         ("from keras.legacy import interfaces", "TFM501", "keras.legacy"),
+        ("tf.compat.v1.compat.v1.keras.layers.enable_v2_dtype_behavior()", "TFM501", "(it was in 2.3, 2.9 and 2.15)"),
+        ("tf.keras.layers.experimental.SyncBatchNormalization()", "TFM501", "BatchNormalization(synchronized=True)"),
+        ("tf.keras.layers.experimental.preprocessing.Normalization()", "TFM501", "it is tensorflow.keras.layers.Normalization"),
+        ("keras.Sequential([]).fit_generator(x)", "TFM501", "2.9 and 2.15): it is fit"),
+        ("tf.keras.optimizers.Adam(lr=0.1)", "TFM501", "2.9 and 2.15): it is `learning_rate`"),
         ("legacy = lambda: K.convert(x)", "TFM502", "tensorflow.keras.backend.convert"),
         ("keras.metrics.Mean().reset_states()", "TFM501", "(it was in 1.15, 2.3, 2.9 and 2.15): it is reset_state"),
         ("for m in [keras.metrics.Mean(), keras.metrics.AUC()]: m.reset_states()", "TFM501", "Metric.reset_states"),
@@ -76,6 +81,11 @@ def test_a_name_or_keyword_that_is_not_there_is_told_with_the_versions_and_the_n
 def test_no_private_name_is_suggested_for_a_public_one() -> None:
     ((_, _, message),) = said("keras.Sequential([]).flatten_layers()\n")
     assert "_flatten_layers" not in message
+
+
+def test_no_module_elsewhere_is_suggested_for_one_whose_name_it_shares() -> None:
+    ((_, _, message),) = said("tf.keras.mixed_precision.experimental.of_mine()\n")
+    assert "did you mean" not in message
 
 
 @pytest.mark.parametrize(
@@ -132,6 +142,8 @@ def test_no_private_name_is_suggested_for_a_public_one() -> None:
         "seen = keras.metrics.Mean()\nif hasattr(seen, 'reset_states'):\n    seen.reset_states()\n",
         "keras.optimizers.Adam(0.1).beta_1\n",
         "tf.distribute.MirroredStrategy().unwrap(x)\n",
+        "import tensorflow.compat.v2 as tf2\ntf2.enable_v2_behavior()\n",
+        "import tensorflow.compat.v1 as tf1\ntf1.compat.v1.placeholder(1)\ntf1.compat.v2.function(len)\n",
     ],
 )
 def test_code_that_asks_first_or_means_something_else_is_left_alone(code: str) -> None:
@@ -263,6 +275,11 @@ def test_a_file_that_is_migrated_is_told_of_at_once(project: Path, tfmigrate: Ru
 
 def test_the_index_is_small() -> None:
     assert sum(path_of(section).stat().st_size for section in SECTIONS) < 370_000
+
+
+def test_a_file_that_stays_on_standalone_keras_is_held_against_it() -> None:
+    code = b"from keras.src import tree\n"
+    assert migrate_bytes(code, "x.py", Settings(select=("TFM2", "TFM5"))).findings == ()
 
 
 MODEL = """

@@ -8,6 +8,7 @@ one's change stands: AFTER in it names the modules that it comes after.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Set
+from dataclasses import replace
 from functools import cache
 from graphlib import TopologicalSorter
 from importlib import import_module
@@ -23,6 +24,7 @@ from tfmigrate.plan.change.calls import Revision, combined
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Edit, Insert, Replace, Unwrap
 from tfmigrate.plan.names.context import Context, Migration
+from tfmigrate.plan.names.imports import Moves
 from tfmigrate.plan.names.readiness import missing_names
 from tfmigrate.plan.names.tables import Tables
 from tfmigrate.plan.names.unread import drop_idle, drop_numbers_of_gpus, drop_unread, unread_imports
@@ -110,9 +112,10 @@ def traps(draft: Draft, tables: Tables, migration: Migration, trap: Container[st
 def plan_readiness(draft: Draft, tables: Tables, within: tuple[str, ...] = ("",)) -> None:
     """Report which names and keywords the target lacks in a module that needs nothing else.
 
-    `within`: what the names in question begin with.
+    They are judged as they are written: nothing moves them. `within`: what the names in question begin with.
     """
-    for change in missing_names(draft.facts, draft.settings, tables, within=within):
+    as_written = replace(tables, moves=Moves({}))
+    for change in missing_names(draft.facts, draft.settings, as_written, within=within):
         draft.say(change.code, change.node, change.message, change.action)
 
 

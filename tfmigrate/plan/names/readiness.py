@@ -287,10 +287,19 @@ class _Phrases:
         else:
             text = f"{missing} is in no {self._target.span(missing)}"
         if not advice:
-            near = self._target.nearest(lack.name if lack.name.count(".") == missing.count(".") else missing)
+            near = self._nearest(lack.name, missing)
             advice = f"did you mean {near}?" if near else ""
         code = codes.NAME_IS_GONE if was else codes.NO_SUCH_NAME
         return CallChange(code, lack.node, f"{text}: {advice}" if advice else text, action="warn")
+
+    def _nearest(self, name: str, missing: str) -> str | None:
+        """Where the name stands, or one spelt like it; else, where a module that it is in is missing, one like that."""
+        near = self._target.nearest(name)
+        if near is None and name.count(".") > missing.count("."):
+            module = self._target.nearest(missing)
+            beside = module is not None and module.rpartition(".")[0] == missing.rpartition(".")[0]
+            near = module if beside else None
+        return near
 
     def _advice(self, name: str) -> str:
         """What the tables say about a name, or about the module it stands in."""
@@ -301,7 +310,8 @@ class _Phrases:
     def _keyword(self, lack: _Lack) -> CallChange:
         of = names.canonical(lack.name)
         rows = [*self._tables.gone_arguments, *self._tables.arguments]
-        row = next((row for row in rows if row.old == lack.keyword and row.of == of and row.new), None)
+        ofs = (of, "keras.optimizers") if names.is_optimizer(of) else (of,)
+        row = next((row for row in rows if row.old == lack.keyword and row.of in ofs and row.new), None)
         took = self._target.took_in(lack.name, lack.keyword)
         text = f"{_called(lack.name)}() takes no argument `{lack.keyword}` in {self._target.title(lack.name)}"
         if took:

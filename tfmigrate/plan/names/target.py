@@ -12,6 +12,14 @@ KERAS_3_SINCE = (2, 16)
 """First TensorFlow whose `tf.keras`, and the `keras` it brings, is Keras 3."""
 LEGACY_KERAS = "TF_USE_LEGACY_KERAS"
 """The setting that makes `tf.keras` Keras 2 there, with the package tf_keras."""
+_SAME = {
+    "tensorflow.compat.v1.compat": "tensorflow.compat",
+    "tensorflow.compat.v2.compat": "tensorflow.compat",
+    "tensorflow.compat.v2.enable_v2_behavior": "tensorflow.compat.v1.enable_v2_behavior",
+    "tensorflow.compat.v2": "tensorflow",
+    "keras.api": "keras",
+}
+"""Places that the index does not have, in order, and those where it has the same."""
 _TITLES = {"tensorflow": "TensorFlow", "keras": "Keras", "tf_keras": "tf_keras"}
 
 
@@ -94,9 +102,9 @@ class Target:
 
     def _place(self, name: str) -> str:
         """Where the index has a name: one Keras stands under several packages."""
-        for home in ("tensorflow.compat.v2", "tensorflow.compat.v1.compat.v1", "keras.api"):
-            if name.startswith(home + "."):
-                name = _root(home) + name[len(home) :]
+        for home, same in _SAME.items():
+            if name == home or name.startswith(home + "."):
+                name = same + name[len(home) :]
         legacy = self.keras_2 and brings_keras_3(self.version)
         if legacy and (name == "tensorflow.keras" or name.startswith("tensorflow.keras.")):
             return "tf_keras" + name[len("tensorflow.keras") :]
