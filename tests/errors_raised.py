@@ -56,6 +56,16 @@ tf.distribute.MirroredStrategy(tf.config.list_physical_devices("CPU"))
 ---
 tf.distribute.MirroredStrategy([one.name for one in tf.config.list_physical_devices("CPU")])
 ---
+with strategy.scope():
+    m, optimizer = net(), keras.optimizers.Adam()
+def step():
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(m(x))
+    optimizer.apply_gradients(zip(tape.gradient(loss, m.trainable_variables), m.trainable_variables))
+tf.function(lambda: strategy.run(step))()
+---
+keras.metrics.Mean().reset_states
+---
 strategy.experimental_run_v2
 ---
 net().fit_generator

@@ -59,7 +59,7 @@ def codes(code: str, target: str | None = None, head: str = HEAD) -> list[str]:
         ("from keras.legacy import interfaces", "TFM501", "keras.legacy"),
         ("tf.compat.v1.compat.v1.keras.layers.enable_v2_dtype_behavior()", "TFM501", "(it was in 2.3, 2.9 and 2.15)"),
         ("tf.keras.layers.experimental.SyncBatchNormalization()", "TFM501", "BatchNormalization(synchronized=True)"),
-        ("tf.keras.layers.experimental.preprocessing.Normalization()", "TFM501", "it is tensorflow.keras.layers.Normalization"),
+        ("tf.keras.layers.experimental.preprocessing.Normalization()", "TFM501", "keras.layers.Normalization"),
         ("keras.Sequential([]).fit_generator(x)", "TFM501", "2.9 and 2.15): it is fit"),
         ("tf.keras.optimizers.Adam(lr=0.1)", "TFM501", "2.9 and 2.15): it is `learning_rate`"),
         ("legacy = lambda: K.convert(x)", "TFM502", "tensorflow.keras.backend.convert"),

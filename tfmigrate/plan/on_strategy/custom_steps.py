@@ -1,8 +1,8 @@
 """Training loops of one's own: what a function does that `strategy.run` starts on every replica.
 
 Measured with two replicas on TensorFlow 2.21, Keras 2 and 3: apply_gradients() adds up the gradients of the replicas,
-so that of a mean over each replica's part becomes N times that of the mean over the batch. An optimizer with slots, or
-a metric, made outside the scope fails on Keras 3 and works on Keras 2.
+so that of a mean over each replica's part becomes N times that of the mean over the batch. An optimizer with slots
+made outside the scope fails on Keras 3 and works on Keras 2; metrics work anywhere.
 """
 
 from __future__ import annotations
@@ -36,17 +36,41 @@ def misuses(
     modules: Mapping[Module, Facts], scopes_of: Callable[[Module], Scopes], scoping: Scoping
 ) -> Iterator[tuple[Module, CallChange]]:
     """What goes wrong in the steps of custom loops."""
+    for run in runs(modules):
+        yield from ((run.facts.module, change) for change in _whole_batches(run.facts, run.call))
+        for step in run.steps:
+            yield from ((step.module, change) for change in _own_means(_Program(modules, scopes_of), step))
+            yield from _made_outside(modules[step.module], step, run.strategies, scoping)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A call of a strategy's run(), and the functions of the program that it may start on every replica."""
+
+    facts: Facts
+    call: cst.Call
+    strategies: frozenset[StrategyObject]
+    steps: tuple[FunctionValue, ...]
+
+
+def runs(modules: Mapping[Module, Facts]) -> Iterator[Run]:
+    """Every run() of a mirrored strategy."""
     for facts in modules.values():
         for call in facts.module.calls:
             strategies = _runners(facts, call)
-            if not strategies or not call.args or call.args[0].star:
-                continue
-            yield from ((facts.module, change) for change in _whole_batches(facts, call))
-            for step in _functions(facts.options(call.args[0].value)):
-                if isinstance(step.node, cst.FunctionDef):
-                    module = step.closure.module
-                    yield from ((module, change) for change in _own_means(_Program(modules, scopes_of), step))
-                    yield from _made_outside(modules[module], step.node, strategies, scoping)
+            if strategies and call.args and not call.args[0].star:
+                functions = _functions(facts.options(call.args[0].value))
+                steps = tuple(step for step in functions if isinstance(step.node, cst.FunctionDef))
+                yield Run(facts, call, strategies, steps)
+
+
+def applied(step: FunctionValue, facts: Facts) -> Iterator[Made]:
+    """The optimizers whose apply_gradients() a step calls, but for those that keep nothing for each weight."""
+    for call in calls_in(step.node):
+        if isinstance(call.func, cst.Attribute) and call.func.attr.value == "apply_gradients":
+            for option in facts.options(call.func.value):
+                if isinstance(option, Made) and option.kind == "optimizer" and not is_plain_sgd(option):
+                    yield option
 
 
 def _whole_batches(facts: Facts, call: cst.Call) -> Iterator[CallChange]:
@@ -229,20 +253,15 @@ def _names_a_number_of_replicas(node: cst.CSTNode) -> bool:
 
 
 def _made_outside(
-    facts: Facts, step: cst.FunctionDef, strategies: frozenset[StrategyObject], scoping: Scoping
+    facts: Facts, step: FunctionValue, strategies: frozenset[StrategyObject], scoping: Scoping
 ) -> Iterator[tuple[Module, CallChange]]:
-    """Optimizers that the step applies, and metrics that it updates, made in no scope."""
-    for call in calls_in(step):
-        if not isinstance(call.func, cst.Attribute) or call.func.attr.value not in ("apply_gradients", "update_state"):
-            continue
-        for option in facts.options(call.func.value):
-            if not isinstance(option, Made) or option.kind not in ("optimizer", "metric") or is_plain_sgd(option):
-                continue
-            for site in option.sites:
-                if scoping.outside(site, strategies):
-                    message = (
-                        f"this {option.kind} is made outside the scope of the strategy whose run() uses it: Keras 3 "
-                        "fails, Keras 2 does not; make it in the scope"
-                    )
-                    node = option.config if option.config is not None else site.unit
-                    yield site.frame.module, CallChange(codes.COMPILE_OUTSIDE_SCOPE, node, message, action="warn")
+    """Optimizers that the step applies, made in no scope."""
+    for optimizer in applied(step, facts):
+        for site in optimizer.sites:
+            if scoping.outside(site, strategies):
+                message = (
+                    "this optimizer is made outside the scope of the strategy whose run() uses it: Keras 3 fails, "
+                    "Keras 2 does not; make it in the scope"
+                )
+                node = optimizer.config if optimizer.config is not None else site.unit
+                yield site.frame.module, CallChange(codes.COMPILE_OUTSIDE_SCOPE, node, message, action="warn")

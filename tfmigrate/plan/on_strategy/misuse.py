@@ -26,6 +26,7 @@ from tfmigrate.plan.names.target import LEGACY_KERAS, brings_keras_3
 from tfmigrate.plan.on_strategy import custom_steps
 from tfmigrate.plan.on_strategy.outside import SYNCHRONOUS, Scoping
 from tfmigrate.plan.on_strategy.strategy_devices import no_devices
+from tfmigrate.plan.on_strategy.unbuilt import unbuilt
 from tfmigrate.plan.strategy.second_strategies import SECOND, MadeStrategy, second_strategies
 from tfmigrate.rules import Rule
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use
@@ -105,6 +106,7 @@ class _Reader:
             *self._batches(),
             *self._workers_on_keras_3(),
             *custom_steps.misuses(self._facts.modules, self._scopes_of, self._scoping),
+            *unbuilt(self._facts.modules, self._scoping, self._is_on_keras_3),
             *no_devices(self._facts.strategies, self._drafts),
             *self._as_in_migrated_code(),
             *self._traps(),
@@ -223,15 +225,19 @@ class _Reader:
 
     # ---- several machines ----
 
+    def _is_on_keras_3(self, module: Module) -> bool:
+        """Whether the target brings Keras 3, and nothing in the program asks for Keras 2."""
+        asked = any("tf_keras" in other.text or LEGACY_KERAS in other.text for other in self._facts.modules)
+        return not asked and brings_keras_3(self._drafts[module].settings.target)
+
     def _workers_on_keras_3(self) -> Iterator[tuple[Module, CallChange]]:
         """fit() under a strategy over several machines, where nothing in the program asks for Keras 2."""
-        asked = any("tf_keras" in module.text or LEGACY_KERAS in module.text for module in self._facts.modules)
         for use in self._uses:
             strategies = frozenset().union(*(self._scoping.inside(s) for m in use.models for s in m.sites))
             for strategy in strategies:
                 module = strategy.site.frame.module
                 several = strategy.name == "MultiWorkerMirroredStrategy" and use.method == "fit"
-                if several and not asked and brings_keras_3(self._drafts[module].settings.target):
+                if several and self._is_on_keras_3(module):
                     message = (
                         "with more than one worker Keras 3 fails in the first fit(): set TF_USE_LEGACY_KERAS=1 before "
                         "TensorFlow is imported, with the package tf_keras, which makes tf.keras Keras 2"

@@ -1,0 +1,79 @@
+"""Optimizers of custom loops whose slots the first step makes, on all replicas at once and while tf.function traces it.
+
+Measured with two replicas on TensorFlow 2.21: Keras 3 fails there, with every optimizer but plain SGD, whether
+tf.function is round the step or round run(). It runs once the optimizer is built in the scope, without tf.function,
+with one replica, and on Keras 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.on_strategy.custom_steps import applied, runs
+from tfmigrate.plan.on_strategy.outside import Scoping
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import Module
+from tfmigrate.understand.values import FunctionValue, Made, Method
+from tfmigrate.walk import calls_in
+
+_COMPILES = "tensorflow.function"
+
+
+def unbuilt(
+    modules: Mapping[Module, Facts], scoping: Scoping, on_keras_3: Callable[[Module], bool]
+) -> Iterator[tuple[Module, CallChange]]:
+    """The optimizers that a compiled step applies and nothing has built."""
+    built = {optimizer for facts in modules.values() for optimizer in _built(facts)}
+    compiled = {function for facts in modules.values() for function in _compiled(facts)}
+    in_compiled = {call for function in compiled for call in calls_in(function)}
+    for run in runs(modules):
+        for step in run.steps:
+            if run.call not in in_compiled and step.node not in compiled:
+                continue
+            for optimizer in applied(step, modules[step.module]):
+                for site in optimizer.sites:
+                    module = site.frame.module
+                    if optimizer in built or not on_keras_3(module) or scoping.outside(site, run.strategies):
+                        continue
+                    message = (
+                        "the first step makes the variables of this optimizer, and tf.function compiles it: with "
+                        "several replicas Keras 3 fails there (You must feed a value for placeholder tensor); call "
+                        "its build(model.trainable_variables) in the scope before, which TensorFlow 2.11 and later have"
+                    )
+                    node = optimizer.config if optimizer.config is not None else site.unit
+                    yield module, CallChange(codes.UNBUILT_OPTIMIZER, node, message, action="warn")
+
+
+def _built(facts: Facts) -> Iterator[Made]:
+    """The optimizers on which the module calls build(); those that it hands to compile() may be built by fit()."""
+    for call in facts.module.calls:
+        if isinstance(call.func, cst.Attribute) and call.func.attr.value == "build":
+            yield from _optimizers(facts, call.func.value)
+        if isinstance(call.func, cst.Attribute) and call.func.attr.value == "compile":
+            for arg in call.args:
+                yield from _optimizers(facts, arg.value)
+
+
+def _optimizers(facts: Facts, node: cst.BaseExpression) -> Iterator[Made]:
+    for option in facts.options(node):
+        if isinstance(option, Made) and option.kind == "optimizer":
+            yield option
+
+
+def _compiled(facts: Facts) -> Iterator[cst.CSTNode]:
+    """The functions that tf.function() decorates, or is called with."""
+    for function in facts.module.all_of(cst.FunctionDef):
+        makers = (entry.decorator.func if isinstance(entry.decorator, cst.Call) else entry.decorator
+                  for entry in function.decorators)  # fmt: skip
+        if any(facts.symbols.get(maker) == _COMPILES for maker in makers):
+            yield function
+    for call in facts.module.calls:
+        if facts.symbols.get(call.func) == _COMPILES and call.args:
+            for option in facts.options(call.args[0].value):
+                given = option.function if isinstance(option, Method) else option
+                if isinstance(given, FunctionValue):
+                    yield given.node
