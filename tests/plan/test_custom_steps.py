@@ -52,6 +52,8 @@ def unbuilt(program: str) -> list[int]:
         ("tf.reduce_mean(errors)", "tf.math.reduce_mean(errors) + tf.reduce_mean(model(x))"),
         ("    gradients = tape.gradient(loss, model.trainable_variables)\n", ""),
         ("tf.reduce_mean(errors)", "tf.reduce_mean(errors)\n        loss += FLAGS.weight * tf.reduce_mean(model(x))"),
+        ("tf.reduce_mean(errors)", "tf.reduce_mean(errors) + tf.add_n(model.losses)"),
+        ("tf.reduce_mean(errors)", "tf.reduce_mean(errors)\n        loss += 2 * sum(model.losses)"),
         (
             "apply_gradients(zip(gradients, model.trainable_variables))",
             "apply_gradients(list(zip(gradients, model.trainable_variables)))",
@@ -83,6 +85,8 @@ def test_the_gradient_of_a_replicas_own_mean_is_told(old: str, new: str) -> None
         ("tf.reduce_mean(errors)", "scale * tf.reduce_mean(errors)"),
         ("tf.reduce_mean(errors)", "tf.reduce_mean(errors)\n        loss += tf.reduce_sum(errors) / 64"),
         ("tf.reduce_mean(errors)", "tf.reduce_mean(errors)\n        loss = loss / 2"),
+        ("tf.reduce_mean(errors)", "tf.add_n(model.losses)"),
+        ("tf.reduce_mean(errors)", "tf.reduce_mean(errors) / 2 + tf.add_n(model.losses)"),
     ],
 )  # fmt: skip
 def test_what_divides_or_averages_is_not(old: str, new: str) -> None:
@@ -196,6 +200,70 @@ def test_a_method_that_returns_something_else_is_not_told(old: str, new: str) ->
     assert told(TRAINER.replace(old, new, 1)) == []
 
 
+OWN_STEP = """\
+import tensorflow as tf
+
+
+class Net(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.dense = tf.keras.layers.Dense(1, kernel_initializer="ones")
+
+    def call(self, x):
+        return self.dense(x)
+
+    def train_step(self, data):
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(self(x, training=True) - y))
+        gradients = tape.gradient(loss, self.trainable_variables)
+        self.optimizer.apply_gradients(zip(gradients, self.trainable_variables))
+        return {"loss": loss}
+
+
+strategy = tf.distribute.MirroredStrategy()
+with strategy.scope():
+    model = Net()
+    model.compile("sgd")
+model.fit(tf.data.Dataset.from_tensor_slices((x, y)).batch(8))
+"""
+
+
+def test_the_step_of_a_models_own_class_is_told() -> None:
+    assert told(OWN_STEP) == [("TFM418", 15)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("tf.reduce_mean(tf.square(self(x, training=True) - y))", "self.compute_loss(x, y, self(x))"),
+        (" - y))", " - y)) / 2"),
+        ("MirroredStrategy()", "OneDeviceStrategy('/cpu:0')"),
+        ("model.fit(", "print("),
+        ("def train_step", "def other_step"),
+    ],
+)
+def test_a_step_that_divides_or_does_not_train_on_replicas_is_not(old: str, new: str) -> None:
+    assert old in OWN_STEP
+    assert told(OWN_STEP.replace(old, new)) == []
+
+
+FAR = """
+class Far(tf.keras.losses.Loss):
+    def call(self, real, found):
+        return tf.reduce_sum(found - real) / 3
+
+
+strategy = """
+
+
+def test_a_loss_that_a_step_of_ones_own_computes_is_not_one_of_keras() -> None:
+    program = OWN_STEP.replace("strategy = ", FAR, 1).replace('"sgd"', '"sgd", Far()')
+    mean = "tf.reduce_mean(tf.square(self(x, training=True) - y))"
+    assert told(program.replace(mean, "self.loss(y, self(x)) / 2")) == []
+    assert {code for code, _ in told(program.replace(mean, "self.compute_loss(x, y, self(x))"))} == {"TFM403"}
+
+
 def outside(name: str) -> str:
     """The program with one line of the scope in front of it."""
     lines = MADE.replace(f"    {name} = ", f"{name} = ").splitlines(keepends=True)
@@ -307,3 +375,25 @@ def moved_out(program: str, name: str) -> str:
     head, scope, rest = program.partition("with strategy.scope():\n")
     (line,) = [line for line in rest.splitlines(keepends=True) if line.startswith(f"    {name} = ")]
     return head + line.lstrip() + scope + rest.replace(line, "", 1)
+
+
+@pytest.mark.runs_tensorflow
+@pytest.mark.parametrize("keras", [3, 2])
+def test_a_step_of_ones_own_is_as_long(keras: int, python: Python) -> None:
+    head = """\
+import numpy as np
+import tensorflow as tf
+
+(cpu,) = tf.config.list_physical_devices("CPU")
+tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+x, y = np.ones((8, 4), "float32"), np.ones((8, 1), "float32")
+"""
+    end = "print('STEP', round(1 - float(model.get_weights()[0][0, 0]), 4))\n"
+    program = OWN_STEP.replace("MirroredStrategy()", "MirroredStrategy(['cpu:0', 'cpu:1'])")
+
+    def step(text: str) -> float:
+        done = python(keras, head + text + end)
+        done.check_returncode()
+        return float(done.stdout.split("STEP")[1])
+
+    assert step(program) == pytest.approx(2 * step(program.replace(" - y))", " - y)) / 2")))

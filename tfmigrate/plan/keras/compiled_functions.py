@@ -24,6 +24,7 @@ from tfmigrate.understand.values import (
     options,
 )
 from tfmigrate.understand.values import Mapping as Known
+from tfmigrate.walk import walk
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,10 @@ class Shown:
     models: frozenset[ModelObject]
 
 
+_OF_KERAS = frozenset({"compute_loss", "compiled_loss", "train_step"})
+"""What a train_step() calls for the loss that compile() was given; the last on super()."""
+
+
 def compiled(facts: Facts, scopes: Scopes | None = None) -> list[Shown]:
     """The losses and metrics of a module's compile() calls, each once for all it can stand for.
 
@@ -48,6 +53,8 @@ def compiled(facts: Facts, scopes: Scopes | None = None) -> list[Shown]:
         named = named_arguments(use.call, ("optimizer", "loss", "metrics")) if use.method == "compile" else None
         for position, name in ((1, "loss"), (2, "metrics")):
             value = use.argument(position, name)
+            if name == "loss" and use.models and all(map(takes_own_loss, use.models)):
+                continue
             if value is not None and named is not None and name in named:
                 passed.append((use, name, named[name].value, value))
     arguments = {node for _, _, node, _ in passed}
@@ -57,6 +64,15 @@ def compiled(facts: Facts, scopes: Scopes | None = None) -> list[Shown]:
             known = shown.get(node, Shown(use.call, node, frozenset(), name == "metrics", frozenset()))
             shown[node] = replace(known, values=known.values | values, models=known.models | use.models)
     return list(shown.values())
+
+
+def takes_own_loss(model: ModelObject) -> bool:
+    """Whether the class of a model computes its loss in a train_step() of its own, and never asks Keras for it."""
+    cls = model.instance.cls if model.instance is not None else None
+    if cls is None or cls.lookup("train_step") is None:
+        return False
+    asked = (node.attr.value for part in cls.ancestors() for node in walk(part.node) if isinstance(node, cst.Attribute))
+    return _OF_KERAS.isdisjoint(asked)
 
 
 def _display_of(node: cst.BaseExpression, arguments: Set[cst.CSTNode], scopes: Scopes) -> cst.BaseExpression | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import libcst as cst
 
@@ -18,29 +19,57 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import keywords
 from tfmigrate.plan.keras.sample_shapes import MEANS
 from tfmigrate.plan.on_strategy.outside import SYNCHRONOUS, Scoping, is_plain_sgd
-from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.reaching import added, bindings_of, value_of
 from tfmigrate.understand.scopes import Scopes
-from tfmigrate.understand.values import OF_DATASET, FunctionValue, Made, Method, Opaque, StrategyObject, Value
+from tfmigrate.understand.values import (
+    OF_DATASET,
+    FunctionValue,
+    Made,
+    Method,
+    ModelObject,
+    Opaque,
+    StrategyObject,
+    Value,
+)
 from tfmigrate.walk import calls_in, values_returned, walk
 
 _RUN = frozenset({"run", "experimental_run_v2"})
 _BY_HAND = frozenset({"all_reduce", "merge_call"})
 """Methods with which a step adds up, or averages, the gradients itself."""
 _WEIGHTS = re.compile(r"weight|alpha|beta|gamma|lambda|coef")
+_SUMS = frozenset(
+    {"tensorflow.add_n", "tensorflow.math.add_n", "tensorflow.reduce_sum", "tensorflow.math.reduce_sum"}
+)
+_Part = Literal["mean", "penalty"]
 _BINDERS = frozenset({"staticmethod", "classmethod"})
 
 
 def misuses(
-    modules: Mapping[Module, Facts], scopes_of: Callable[[Module], Scopes], scoping: Scoping
+    modules: Mapping[Module, Facts],
+    scopes_of: Callable[[Module], Scopes],
+    scoping: Scoping,
+    trainings: Iterable[Use],
+    scoped: Set[ModelObject],
 ) -> Iterator[tuple[Module, CallChange]]:
-    """What goes wrong in the steps of custom loops."""
+    """What goes wrong in the steps of custom loops, and in those that fit() takes from the classes of its models.
+
+    `trainings`: the calls that train the models in `scoped`, which are those in a scope.
+    """
+    program = _Program(modules, scopes_of)
     for run in runs(modules):
         yield from ((run.facts.module, change) for change in _whole_batches(run.facts, run.call))
         for step in run.steps:
-            yield from ((step.module, change) for change in _own_means(_Program(modules, scopes_of), step))
+            yield from ((step.module, change) for change in _own_means(program, step))
             yield from _made_outside(modules[step.module], step, run.strategies, scoping)
+    classes = {
+        model.instance.cls: None for use in trainings for model in use.models & scoped if model.instance is not None
+    }
+    for cls in classes:
+        own = cls.lookup("train_step")
+        if isinstance(own, FunctionValue):
+            yield from ((own.module, change) for change in _own_means(program, own))
 
 
 @dataclass(frozen=True)
@@ -134,6 +163,14 @@ def _own_means(program: _Program, step: FunctionValue) -> Iterator[CallChange]:
                 yield CallChange(codes.MEAN_OF_REPLICA, next(iter(body.values_of(loss)), loss), message, action="warn")
 
 
+def _sum_of(parts: Iterable[_Part | None]) -> _Part | None:
+    """What a sum is: a mean once one of its parts is."""
+    known = set(parts)
+    if None in known or not known:
+        return None
+    return "mean" if "mean" in known else "penalty"
+
+
 @dataclass(frozen=True)
 class _Program:
     modules: Mapping[Module, Facts]
@@ -194,16 +231,32 @@ class _Body:
                 yield expression
 
     def is_mean(self, node: cst.BaseExpression) -> bool:
-        """Whether an expression is a mean over all of what the replica has, or a weighted sum of such."""
+        """Whether an expression is a mean over all of what the replica has, or a weighted sum of such and of penalties
+        on weights, which are the same on every replica."""
+        return self._part(node) == "mean"
+
+    def _part(self, node: cst.BaseExpression) -> _Part | None:
+        """What an expression adds to a loss, where that is known."""
         if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
-            return self.is_mean(node.left) and self.is_mean(node.right)
+            return _sum_of(map(self._part, (node.left, node.right)))
         if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Multiply):
             sides = ((node.left, node.right), (node.right, node.left))
-            return any(_is_weight(left) and self.is_mean(other) for left, other in sides)
+            return next((self._part(other) for left, other in sides if _is_weight(left)), None)
         if isinstance(node, cst.Name):
-            values, inner = self.values_of(node), replace(self, following=self.following | {node.value})
-            return bool(values) and all(map(inner.is_mean, values))
-        return isinstance(node, cst.Call) and (self._takes_mean(node) or self._returns_mean(node))
+            inner = replace(self, following=self.following | {node.value})
+            return _sum_of(map(inner._part, self.values_of(node)))
+        if not isinstance(node, cst.Call):
+            return None
+        if self._is_penalty(node):
+            return "penalty"
+        return "mean" if self._takes_mean(node) or self._returns_mean(node) else None
+
+    def _is_penalty(self, call: cst.Call) -> bool:
+        """`tf.add_n(model.losses)`, the penalties that the layers of a model collect."""
+        builtin = isinstance(call.func, cst.Name) and call.func.value == "sum"
+        given = call.args[0].value if len(call.args) == 1 else None
+        summed = isinstance(given, cst.Attribute) and given.attr.value == "losses"
+        return summed and (builtin or self.facts.symbols.get(call.func) in _SUMS)
 
     def _takes_mean(self, call: cst.Call) -> bool:
         if self.facts.symbols.get(call.func) not in MEANS or len(call.args) != 1:

@@ -105,7 +105,9 @@ class _Reader:
             *self._old_files(),
             *self._batches(),
             *self._workers_on_keras_3(),
-            *custom_steps.misuses(self._facts.modules, self._scopes_of, self._scoping),
+            *custom_steps.misuses(
+                self._facts.modules, self._scopes_of, self._scoping, self.trainings(), self._scoped
+            ),
             *unbuilt(self._facts.modules, self._scoping, self._is_on_keras_3),
             *no_devices(self._facts.strategies, self._drafts),
             *self._as_in_migrated_code(),
