@@ -18,13 +18,17 @@ TENSOR = "t = Dense(3)(Input((4,)))\n"
         ("n = t.get_shape()", "n = t.shape"),
         ("n = t.get_shape().as_list()", "n = list(t.shape)"),
         ("n = t.get_shape().as_list()[1:]", "n = list(t.shape)[1:]"),
+        ("n = t.get_shape().as_list()[-1] // 2", "n = t.shape[-1] // 2"),
+        ("n = len(t.get_shape().as_list())", "n = len(t.shape)"),
+        ("rows, columns = t.get_shape().as_list()", "rows, columns = t.shape"),
+        ("n = t.get_shape().as_list() + [2]", "n = list(t.shape) + [2]"),
         ("n = int(t.get_shape()[1])", "n = int(t.shape[1])"),
         ("n = t.get_shape()[1].value", "n = t.shape[1]"),
         ("n = t.shape[-1].value", "n = t.shape[-1]"),
         ("n = t.shape.as_list()", "n = list(t.shape)"),
         ("n = t.shape.ndims + t.get_shape().ndims", "n = len(t.shape) + len(t.shape)"),
         ("n = t._keras_shape[1]", "n = t.shape[1]"),
-        ("s = t.get_shape()\nn = s.as_list()[1] + s[1].value", "s = t.shape\nn = list(s)[1] + s[1]"),
+        ("s = t.get_shape()\nn = s.as_list()[1] + s[1].value", "s = t.shape\nn = s[1] + s[1]"),
         ("def f(u):\n    return u.get_shape().as_list()\n\n\nf(t)", "def f(u):\n    return list(u.shape)\n\n\nf(t)"),
         ("def f(u):\n    return u.get_shape().as_list()", "def f(u):\n    return list(u.shape)"),
     ],
@@ -184,3 +188,17 @@ print(x.shape == y.shape, tuple(x.shape[1:]) == tuple(y.shape[1:]), list(x.shape
 @pytest.mark.parametrize("keras", [3, 2])
 def test_equal_shapes_are_equal_today(keras: int, python: forks.Python) -> None:
     assert python(keras, COMPARED).stdout.split() == ["True"] * 4
+
+
+@pytest.mark.parametrize(
+    "test", ["u.shape.ndims is None", "u.shape.rank not in (None, 1)", "u.get_shape().ndims == None"]
+)
+def test_the_rank_of_a_shape_that_may_be_unknown_stays(test: str) -> None:
+    """len() of such a shape raises ValueError."""
+    text, _ = migrated(f"def f(u):\n    return {test}", "TFM226")
+    assert f"return {test.replace('get_shape()', 'shape')}" in text
+
+
+def test_the_rank_of_a_tensor_of_a_model_is_known() -> None:
+    text, _ = migrated(f"{TENSOR}x = t.shape.ndims is None", "TFM226")
+    assert "x = len(t.shape) is None" in text

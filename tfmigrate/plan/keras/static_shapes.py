@@ -24,7 +24,7 @@ _COUNTS = ("ndims", "rank")
 
 
 def check(context: Context) -> Iterator[CallChange]:
-    """`x.get_shape().as_list()` is `list(x.shape)`, and `x.shape[1].value` is `x.shape[1]`."""
+    """`x.get_shape().as_list()` is `list(x.shape)`, and its element, as `x.shape[1].value`, is `x.shape[1]`."""
     facts, scopes = context.facts, context.scopes
     reader = _Reader(facts, scopes)
     for node in facts.module.all_of(cst.Call, cst.Attribute):
@@ -48,6 +48,28 @@ class _Reader:
             if isinstance(call.func, cst.Name) and call.func.value in ("tuple", "list") and len(call.args) == 1
         }
         """What a `tuple()` or a `list()` is made of, whichever kind it is itself."""
+        self._read_singly = {
+            subscript.value
+            for subscript in facts.module.all_of(cst.Subscript)
+            if len(subscript.slice) == 1 and isinstance(subscript.slice[0].slice, cst.Index)
+        }
+        self._read_singly |= {
+            call.args[0].value
+            for call in facts.module.calls
+            if isinstance(call.func, cst.Name) and call.func.value == "len" and len(call.args) == 1
+        }
+        self._read_singly |= {
+            assign.value
+            for assign in facts.module.all_of(cst.Assign)
+            if all(isinstance(target.target, cst.Tuple | cst.List) for target in assign.targets)
+        }
+        """What one size, the number or each of the sizes is taken from: a shape of any kind gives these."""
+        self._may_be_unknown = {
+            comparison.left
+            for comparison in facts.module.all_of(cst.Comparison)
+            if any(is_none(part) for target in comparison.comparisons for part in _among(target.comparator))
+        }
+        """What is compared with None: the shape may be one of which nothing is known, and that has no length."""
 
     def change_of(self, node: cst.Call | cst.Attribute) -> Code | None:
         """What stands in an expression's place."""
@@ -59,10 +81,11 @@ class _Reader:
                 return receiver, ".shape"
             if method != "as_list" or not self._is_shape(receiver):
                 return None
-            return (receiver,) if node in self._made_anew else ("list(", receiver, ")")
+            as_it_is = node in self._made_anew or node in self._read_singly
+            return (receiver,) if as_it_is else ("list(", receiver, ")")
         owner, name = node.value, node.attr.value
         if name in _COUNTS and self._is_shape(owner):
-            return "len(", owner, ")"
+            return None if node in self._may_be_unknown and not self._is_of_keras(owner) else ("len(", owner, ")")
         if name == "value" and isinstance(owner, cst.Subscript) and self._is_shape(owner.value):
             return (owner,)
         if name in _OLD and any(is_tensor(option) for option in self._facts.options(owner)):
@@ -79,10 +102,25 @@ class _Reader:
             return len(parts) == 1 and isinstance(parts[0], cst.Slice) and self._is_shape(node.value)
         return isinstance(node, cst.Attribute) and node.attr.value == "shape" and self._is_tensor(node.value)
 
+    def _is_of_keras(self, shape: cst.BaseExpression) -> bool:
+        """Whether a shape is surely that of a tensor of a model, whose number of dimensions is known."""
+        shape = settled(shape, self._scopes)
+        while isinstance(shape, cst.Call | cst.Subscript):
+            shape = shape.func if isinstance(shape, cst.Call) else shape.value
+        return isinstance(shape, cst.Attribute) and all(map(is_tensor, self._facts.options(shape.value)))
+
     def _is_tensor(self, node: cst.BaseExpression) -> bool:
         """Whether a value may be a tensor, and is nothing that the program says what it is."""
         known = self._facts.options(node)
         return bool(known) and all(is_tensor(option) or isinstance(option, Opaque | Parameter) for option in known)
+
+
+def _among(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """An expression, or the elements of one that lists them."""
+    if isinstance(node, cst.Tuple | cst.List | cst.Set):
+        yield from (element.value for element in node.elements)
+    else:
+        yield node
 
 
 # ---- comparisons ----
