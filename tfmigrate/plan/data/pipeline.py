@@ -242,7 +242,7 @@ class _Builder:
             if not all(column.simple for column in columns):
                 return "its data is computed in the call, and `validation_split` would compute it twice"
             split = self._names.split
-            lines.append((f"{split} = int(", *length, " * (1.0 - ", *_operand(fraction), "))"))
+            lines.append((f"{split} = int(", *length, " * ", *_remaining(fraction), ")"))
             rows = _tuple([column.sliced(f":{split}") for column in columns])
             held_out = _tuple([column.sliced(f"{split}:") for column in columns])
             length = (split,)
@@ -388,6 +388,17 @@ def _held_out(data: cst.BaseExpression | str, fraction: cst.Arg, condition: Code
     if not condition:
         return Argument(data, "validation_data", fraction)
     return Argument(fraction.value, "validation_data", fraction, (data, *condition))
+
+
+_DIGITS = 6
+"""Characters of a number that reads better than the difference that it is."""
+
+
+def _remaining(fraction: cst.BaseExpression) -> Code:
+    """What a validation split leaves, to the last bit as Keras computes it."""
+    if isinstance(fraction, cst.Float) and len(kept := repr(1.0 - fraction.evaluated_value)) <= _DIGITS:
+        return (kept,)
+    return ("(1.0 - ", *_operand(fraction), ")")
 
 
 def _operand(node: cst.BaseExpression) -> Code:
