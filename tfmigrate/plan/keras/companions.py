@@ -24,6 +24,7 @@ from tfmigrate.plan.change.calls import Revision, combined
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Edit, Insert, Replace, Unwrap
 from tfmigrate.plan.names.context import Context, Migration
+from tfmigrate.plan.names.fallbacks import answered
 from tfmigrate.plan.names.imports import Moves
 from tfmigrate.plan.names.readiness import missing_names
 from tfmigrate.plan.names.tables import Tables
@@ -52,8 +53,9 @@ def plan_companions(
     gone = vanishing - {edit.node for edit in draft.edits if isinstance(edit, Replace)}
     unread = frozenset(unread_imports(draft, exported))
     old, going = frozenset(only_for_tensorflow_1(draft.facts)), frozenset(_removed_whole(draft.edits))
+    is_answered = answered(draft.facts)
     for change in _changes(Context(draft, tables, migration, unread)):
-        if change.node in old or (change.action == "warn" and change.node in going):
+        if change.node in old or is_answered(change) or (change.action == "warn" and change.node in going):
             continue  # A rewrite there is one of what the migration carries elsewhere.
         if change.action == "warn" and any(name in gone for name in walk(change.node)):
             continue  # What it is about went with an Estimator.
