@@ -65,3 +65,56 @@ def test_without_settings_it_stands_where_imports_do(head: str, before: str) -> 
 def test_settings_below_the_first_use_do_not_count() -> None:
     text = "import os\n" + BODY + "os.environ['TF_CPP_MIN_LOG_LEVEL'] = '3'\n"
     assert above(text) == ""
+
+
+INSIDE = """
+import os
+
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+
+def main():
+    {first}
+    {second}
+    model = Sequential([Dense(1, input_shape=(4,))])
+    parallel = multi_gpu_model(model, gpus=2)
+    parallel.compile("sgd", "mse")
+    parallel.train_on_batch(x, y)
+
+
+main()
+"""
+OWN = "import tensorflow as tf"
+
+
+def test_an_import_in_the_function_that_needs_it_stays_the_only_one() -> None:
+    after = check_migrated(INSIDE.format(first=OWN, second="os.environ['A'] = '1'")).after
+    assert after.count(IMPORT) == 1
+    assert f"def main():\n    {OWN}\n    os.environ" in after
+
+
+def test_an_import_under_main_stays_the_only_one() -> None:
+    body = BODY.replace("def main():", "if __name__ == '__main__':\n    import tensorflow as tf").replace(
+        "\nmain()\n", ""
+    )
+    after = check_migrated(body).after
+    assert after.count(IMPORT) == 1
+    assert f"    {OWN}\n" in after
+
+
+def test_one_that_need_not_have_run_is_not_enough() -> None:
+    first = "if os.environ:\n        import tensorflow as tf\n        print(tf)"
+    after = check_migrated(INSIDE.format(first=first, second="pass")).after
+    assert f"import os\n\n{OWN}\n" in after
+
+
+def test_there_is_no_blank_line_where_an_import_in_a_function_goes() -> None:
+    first = "if os.environ:\n        import tensorflow as tf\n\n        config = tf.ConfigProto()"
+    second = (
+        "    config.gpu_options.allow_growth = True\n"
+        "        tf.keras.backend.set_session(tf.Session(config=config))\n\n    pass"
+    )
+    after = check_migrated(f"import tensorflow as tf\n{INSIDE.format(first=first, second=second)}").after
+    assert "    if os.environ:\n        for gpu in tf.config" in after

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -131,11 +131,16 @@ class Draft:
         taken = ((edit, _taken_out(edit)) for edit in self.edits)
         return frozenset(name for edit, names in taken if names for name in names - _carried_off(edit, staying))
 
-    def reaches_into(self, name: str, round_: cst.CSTNode | None = None) -> bool:
-        """Whether any edit so far writes `name`, or code with an attribute of it; `round_`: only those inside it."""
+    def reaches_into(
+        self, name: str, round_: cst.CSTNode | None = None, *, except_in: Iterable[cst.CSTNode] = ()
+    ) -> bool:
+        """Whether any edit so far writes `name`, or code with an attribute of it; `round_`: only those inside it;
+        `except_in`: none of those inside these."""
         pattern = re.compile(rf"(?<![\w.]){re.escape(name)}\.")
-        places = [place for place, code in self.written() if code == name or pattern.search(code)]
-        return bool(places) if round_ is None else not {*places}.isdisjoint(walk(round_))
+        places = {place for place, code in self.written() if code == name or pattern.search(code)}
+        for left_out in except_in if places else ():
+            places.difference_update(walk(left_out))
+        return bool(places) if round_ is None else not places.isdisjoint(walk(round_))
 
     def writes(self, name: str) -> bool:
         """Whether any edit so far writes code that reads `name`."""

@@ -38,6 +38,10 @@ def import_tensorflow(draft: Draft) -> None:
             (conditional if draft.scope_round(unit) is draft.scopes.module else inner).append((statement, unit))
     if not draft.reaches_into(draft.tf):
         return
+    served = [(statement, unit) for statement, unit in (*conditional, *inner) if _serves(unit, draft)]
+    below = [later for _, unit in served for later in _below(unit, draft)]
+    if not standing and not draft.reaches_into(draft.tf, except_in=below):
+        return  # It is imported where it is needed.
     place = _below_settings(_place_for_import(draft), draft)
     if not standing and place is not None:
         draft.edits.append(Insert(place, f"import tensorflow as {draft.tf}", rank=Rank.IMPORT))
@@ -46,8 +50,29 @@ def import_tensorflow(draft: Draft) -> None:
     for statement, unit in inner:
         # An import inside a function makes the name a local variable, which has no value above that line.
         alone = len(list(imports_of(statement))) == 1 and not in_try(draft.module, unit)
-        if alone and draft.reaches_into(draft.tf, draft.scope_round(unit).node):
+        if alone and (statement, unit) not in served and draft.reaches_into(draft.tf, draft.scope_round(unit).node):
             draft.edits.append(ImportNames(statement))
+
+
+def _below(unit: Unit, draft: Draft) -> list[Unit]:
+    """The units of the same block below one."""
+    units = units_of(draft.module.places[unit].block)
+    return list(units[units.index(unit) + 1 :])
+
+
+def _serves(unit: Unit, draft: Draft) -> bool:
+    """Whether an import in a function, or in an `if`, is above all that the edits there need it for."""
+    if in_try(draft.module, unit):
+        return False
+    round_: cst.CSTNode = draft.scope_round(unit).node
+    if draft.scope_round(unit) is draft.scopes.module:
+        owner = draft.module.places[unit].owner
+        if owner is None:
+            return False
+        round_ = owner
+    return draft.reaches_into(draft.tf, round_) and not draft.reaches_into(
+        draft.tf, round_, except_in=_below(unit, draft)
+    )
 
 
 def _drop_conditional(draft: Draft, statement: cst.Import | cst.ImportFrom, unit: Unit) -> None:
