@@ -50,6 +50,19 @@ def migrated(imports: str, core: str = CORE, path: str = "lib/utils.py") -> dict
             "# of its own\nfrom lib.utils import loss as far, PeriodicCheckpoint, whole_batch  # the distance\n",
         ),
         (
+            "from lib.utils import (\n    loss,\n    size,\n)",
+            "from lib.utils import (\n    loss,\n    size,\n    PeriodicCheckpoint,\n    whole_batch,\n)\n",
+        ),
+        (
+            "from lib.utils import (loss,\n                       size)",
+            "from lib.utils import (loss,\n                       size,\n"
+            "                       PeriodicCheckpoint,\n                       whole_batch)\n",
+        ),
+        (
+            "from lib.utils import (size, loss,\n    far)",
+            "from lib.utils import (size, loss,\n    far, PeriodicCheckpoint, whole_batch)\n",
+        ),
+        (
             "from lib.utils import (\n    loss,  # the distance\n)",
             "from lib.utils import PeriodicCheckpoint, whole_batch\nfrom lib.utils import (\n    loss,",
         ),

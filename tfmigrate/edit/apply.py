@@ -317,6 +317,8 @@ class _Editor(cst.CSTTransformer):
         aliases = [alias for alias in part.names if isinstance(alias, cst.ImportAlias)]
         if len(aliases) != len(updated.names):
             aliases[-1] = aliases[-1].with_changes(comma=updated.names[-1].comma)
+        if part.module.startswith("."):
+            return updated.with_changes(names=aliases)
         module = cst.parse_expression(part.module)
         assert isinstance(module, cst.Name | cst.Attribute)
         return updated.with_changes(module=module, names=aliases, relative=())
@@ -334,7 +336,7 @@ class _Editor(cst.CSTTransformer):
         if isinstance(original, cst.FunctionDef) and original in self._signatures:
             updated = narrowed_signature(updated, self._signatures[original])
         if edit is None:
-            return [updated]  # type: ignore[list-item]
+            return [] if self._tries_nothing(original) else [updated]  # type: ignore[list-item]
         leading = self.leading(original)
         if isinstance(edit, Branch):
             branch = self._branch(edit, leading)
@@ -350,6 +352,13 @@ class _Editor(cst.CSTTransformer):
         pieces = [dedented(piece, self.indent(edit.suite)) for piece in pieces]
         first = led(pieces[0], [*leading, *comment_lines(getattr(pieces[0], "leading_lines", ()))])
         return keep_comments(self._comments_in(original), [first, *pieces[1:]])
+
+    def _tries_nothing(self, original: cst.BaseCompoundStatement) -> bool:
+        """Whether all that a `try` tried is gone, so that its handlers have nothing to handle."""
+        if not isinstance(original, cst.Try | cst.TryStar) or original.orelse or original.finalbody:
+            return False
+        pieces, footer = self._suites[original.body]
+        return not pieces and not footer
 
     def _common_first(self, original: cst.If | cst.Try, updated: cst.If, orelse: cst.Else) -> Pieces:
         """What both arms begin with, and an `if` for the rest."""
@@ -443,7 +452,7 @@ class _Editor(cst.CSTTransformer):
             units = move.applied(units)
         for unit in units:
             rebuilding.take(unit)
-        return rebuilding.out, rebuilding.orphans
+        return rebuilding.out, rebuilding.left_over
 
     def _blank_above(self, units: Sequence[cst.CSTNode]) -> dict[cst.CSTNode, list[cst.EmptyLine]]:
         """The blank lines above units of a block that a move gives other ones: paragraphs stay apart."""

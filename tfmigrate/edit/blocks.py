@@ -15,7 +15,11 @@ from tfmigrate.edit.lines import (
     comments_about,
     defines,
     definitions_apart,
+    going_on,
+    imports,
+    imports_apart,
     led,
+    lines_above,
     without_trailing_space,
 )
 from tfmigrate.plan.edits import Insert, Scope
@@ -75,8 +79,15 @@ class BlockInTheMaking:
         """The lines inserted last."""
         self._apart: list[cst.EmptyLine] = []
         """Blank lines above the last statement that was removed."""
+        self._going_on: list[cst.EmptyLine] = []
+        """Comments above what was removed that go on from the statement before."""
         self._removed = False
         """Whether anything has been removed so far."""
+
+    @property
+    def left_over(self) -> list[cst.EmptyLine]:
+        """Comments of what was removed at the end of the block."""
+        return [*self._going_on, *self.orphans]
 
     def take(self, unit: cst.CSTNode) -> None:
         """Add what becomes of the next unit, and what is inserted before it."""
@@ -102,7 +113,7 @@ class BlockInTheMaking:
         if pieces:
             self._add(pieces)
         elif unit not in editor.moved_comments:
-            self.orphans.extend(editor.orphaned(unit))
+            self._leave_orphans(unit, leading)
         if self._scope is not None and unit is self._scope.units[-1]:
             self._end(self._scope)
 
@@ -112,12 +123,26 @@ class BlockInTheMaking:
         """The lines above a unit: what follows the removed beginning of a paragraph begins it; in a scope, which is one
         paragraph, where a comment does."""
         begun = self.out if self._scope is None else self._inner and self.orphans
-        if self._apart and (pieces or inserted) and begun and not blank_lines(leading):
-            leading = [*self._apart, *leading]
+        if (pieces or inserted) and begun and len(self._apart) > len(blank_lines(leading)):
+            leading = [*self._apart, *comment_lines(leading)]
             if pieces:
-                pieces[0] = led(pieces[0], [*self._apart, *getattr(pieces[0], "leading_lines", ())])
-        self._apart = [] if pieces or inserted else self._apart or blank_lines(leading)
+                pieces[0] = led(pieces[0], [*self._apart, *comment_lines(lines_above(pieces[0]))])
+        self._apart = [] if pieces or inserted else self._apart or blank_lines(leading[len(going_on(leading)) :])
         return leading
+
+    def _leave_orphans(self, unit: cst.CSTNode, leading: list[cst.EmptyLine]) -> None:
+        """Keep the comments of a unit that goes for the next one; those that go on from the statement before stay
+        there."""
+        orphans = self._editor.orphaned(unit)
+        before = self._inner or self.out
+        staying = going_on(leading) if before else []
+        if before and imports(unit) and imports(before[-1]) and not blank_lines(leading):
+            staying = leading  # Of the paragraph of imports.
+        if staying:
+            said = [line.comment.value for line in staying if line.comment is not None]
+            orphans = [line for line in orphans if line.comment is None or line.comment.value not in said]
+            self._going_on.extend(staying)
+        self.orphans.extend(orphans)
 
     def _insert(
         self, unit: cst.CSTNode, inserted: Sequence[Insert], leading: list[cst.EmptyLine], pieces: Pieces
@@ -130,6 +155,9 @@ class BlockInTheMaking:
         lines = [line for edit in inserted for line in editor.parsed(edit)]
         lines.sort(key=lambda line: not defines(line))
         own, whole = comments_about(leading, () if unit in moved else lines, unit), own
+        of_imports = all(map(imports, lines))
+        if of_imports and pieces and imports(unit) and unit not in moved:
+            own = []  # What heads imports heads this one, too.
         # A comment of removed code is not about a helper, which comes first.
         place = next((n for n, line in enumerate(lines) if not defines(line)), None)
         over = self.orphans if place is None and pieces else []
@@ -139,12 +167,15 @@ class BlockInTheMaking:
             line = lines[place or 0]
             lines[place or 0] = led(line, [*getattr(line, "leading_lines", ()), *self.orphans])
         self.orphans = []
+        if self._removed and not self.out and self._scope is None:
+            lines[0] = led(lines[0], comment_lines(lines_above(lines[0])))
+        lines[0] = self._below_what_goes_on(lines[0])
         if pieces:
             staying = comment_lines(pieces[0].leading_lines)[len(whole) - len(own) :]  # type: ignore[attr-defined]
             pieces[0] = led(pieces[0], [*over, *(staying[len(own) :] if unit in moved else staying)])
-            *lines, pieces[0] = definitions_apart([*lines, pieces[0]])
+            *lines, pieces[0] = definitions_apart(imports_apart([*lines, pieces[0]]))
         else:
-            *lines, _ = definitions_apart([*lines, empty()])
+            *lines, _ = definitions_apart(imports_apart([*lines, empty()]))
         scoped = self._scope is not None and all(edit.scoped for edit in inserted)
         (self._inner if scoped else self.out).extend(lines)
         self._fresh = lines
@@ -154,7 +185,12 @@ class BlockInTheMaking:
             above = getattr(pieces[0], "leading_lines", ())
             pieces[0] = led(pieces[0], [*blank_lines(above), *self.orphans, *comment_lines(above)])
             self.orphans = []
+        pieces[0] = self._below_what_goes_on(pieces[0])
         (self._inner if self._scope is not None else self.out).extend(pieces)
+
+    def _below_what_goes_on(self, line: cst.BaseStatement) -> cst.BaseStatement:
+        above, self._going_on = self._going_on, []
+        return led(line, [*above, *lines_above(line)]) if above else line
 
     def _end(self, scope: Scope) -> None:
         if self._inner:

@@ -28,6 +28,16 @@ def definitions_apart(lines: Sequence[cst.BaseStatement]) -> Pieces:
     return out
 
 
+def imports_apart(lines: Sequence[cst.BaseStatement]) -> Pieces:
+    """The lines, with a blank one below imports; the last line stood there before."""
+    out: Pieces = []
+    for line in lines:
+        if out and imports(out[-1]) and not imports(line) and not blank_lines(lines_above(line)):
+            line = led(line, [cst.EmptyLine(indent=False), *lines_above(line)])
+        out.append(line)
+    return out
+
+
 def _two_apart(leading: Sequence[cst.EmptyLine], *, first: bool) -> list[cst.EmptyLine]:
     """The lines above a statement with two blank ones; above the first of some below a comment that goes on from the
     statement before."""
@@ -41,6 +51,13 @@ def _two_apart(leading: Sequence[cst.EmptyLine], *, first: bool) -> list[cst.Emp
 def defines(line: cst.CSTNode) -> bool:
     """Whether a statement is the definition of a function or a class."""
     return isinstance(line, cst.FunctionDef | cst.ClassDef)
+
+
+def imports(line: cst.CSTNode) -> bool:
+    """Whether a line does nothing but import."""
+    return isinstance(line, cst.SimpleStatementLine) and all(
+        isinstance(small, cst.Import | cst.ImportFrom) for small in line.body
+    )
 
 
 def statements_of(suite: cst.BaseSuite) -> list[cst.BaseStatement]:
@@ -91,6 +108,13 @@ def comments_about(
     if any(map(defines, inserted)) and blank:
         return comment_lines(leading[blank[0] :])
     return list(leading[blank[-1] + 1 if blank else 0 :])
+
+
+def going_on(lines: Sequence[cst.EmptyLine]) -> list[cst.EmptyLine]:
+    """Of the lines above a statement the comments that go on from the statement before: a blank line is below them, and
+    none above."""
+    blank = next((number for number, line in enumerate(lines) if line.comment is None), 0)
+    return list(lines[:blank])
 
 
 def blank_lines(lines: Sequence[cst.EmptyLine]) -> list[cst.EmptyLine]:

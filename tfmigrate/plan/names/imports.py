@@ -192,7 +192,7 @@ def _star(statement: cst.ImportFrom, moves: Moves) -> ImportChange | None:
 
 
 _WIDTH = 100
-"""A line of imports is not made longer than this."""
+"""A line of imports is not made longer than this; one in brackets has its names on a line of their own."""
 
 
 def joined_imports(module: Module, edits: Iterable[Edit]) -> list[Edit]:
@@ -231,17 +231,46 @@ def _taken_in(edits: Iterable[Edit]) -> list[Edit]:
             continue
         part = now.parts[0]
         names = edit.text.removeprefix(f"from {part.module} import ").split(", ")
-        listed = (*part.names, *names)
-        if len(f"from {part.module} import {', '.join(map(_code, listed))}") <= _WIDTH:
+        listed: tuple[cst.ImportAlias | str, ...] = (*part.names, *names)
+        if statement.lpar is not None:
+            listed = tuple(_as_listed(statement, part, names))
+        if listed and (statement.lpar is not None or _fits(listed)):
             changed[statement] = ImportNames(statement, (ImportPart(part.module, listed),))
             dropped.add(place)
     kept = [edit for place, edit in enumerate(edits) if place not in dropped and not isinstance(edit, ImportNames)]
     return [*kept, *changed.values()]
 
 
+def _fits(names: Iterable[cst.ImportAlias | str]) -> bool:
+    """Whether the names fit on one line, which they are given in brackets where they do not fit behind their module."""
+    return len(f"    {', '.join(map(_code, names))}") <= _WIDTH
+
+
+def _as_listed(statement: cst.ImportFrom, part: ImportPart, names: Iterable[str]) -> Iterator[cst.ImportAlias]:
+    """The names of an import in brackets and further ones, each on a line of its own where the others are; none where
+    what is there is not kept as it is written."""
+    assert not isinstance(statement.names, cst.ImportStar)
+    kept = [name for name in part.names if isinstance(name, cst.ImportAlias)]
+    if len(kept) < len(part.names) or not kept or comments_in(statement):
+        return
+    between = [alias.comma for alias in statement.names[:-1] if isinstance(alias.comma, cst.Comma)]
+    comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+    if between and all(map(_breaks, between)):
+        comma = between[0]
+    yield from kept[:-1]
+    yield kept[-1].with_changes(comma=comma)
+    yield from (cst.ImportAlias(cst.Name(name), comma=comma) for name in names)
+
+
+def _breaks(comma: cst.Comma) -> bool:
+    """Whether a comma ends its line, without a comment."""
+    space = comma.whitespace_after
+    return isinstance(space, cst.ParenthesizedWhitespace) and not comments_in(space)
+
+
 def _as_it_is(statement: cst.ImportFrom) -> ImportNames | None:
-    """An import on one line as an edit that changes nothing."""
-    if statement.lpar is not None or isinstance(statement.names, cst.ImportStar):
+    """An import as an edit that changes nothing."""
+    if isinstance(statement.names, cst.ImportStar):
         return None
     module = "." * len(statement.relative) + (dotted(statement.module) or "")
     return ImportNames(statement, (ImportPart(module, tuple(statement.names)),))
@@ -260,7 +289,7 @@ def _joined(edit: ImportNames | None, other: ImportNames | None, unit: Unit) -> 
     if any(" as " in _code(name) for name in (*first.names, *second.names)):
         return None
     listed = (*first.names, *(name for name in second.names if _code(name) not in map(_code, first.names)))
-    if len(f"from {first.module} import {', '.join(map(_code, listed))}") > _WIDTH:
+    if not _fits(listed):
         return None
     return ImportNames(edit.node, (ImportPart(first.module, listed),))
 
