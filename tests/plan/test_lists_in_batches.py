@@ -249,3 +249,34 @@ def test_a_list_for_several_inputs_is_a_tuple() -> None:
     text = TWO_OUTPUTS.replace("Model(rows, [Dense(1, name", "Model([rows, Input((2,))], [Dense(1, name")
     file = check_migrated(text.format(lines="parts = [np.zeros((8, n)) for n in sizes]\n        return parts, (a, b)"))
     assert "return tuple(parts), (a, b)" in file.after
+
+
+def test_a_tuple_that_a_method_returns_is_not_made_again_where_it_is_unpacked() -> None:
+    program = """\
+import numpy as np
+from tensorflow.keras.layers import Dense, Input, concatenate
+from tensorflow.keras.models import Model
+from tensorflow.keras.utils import Sequence, multi_gpu_model
+
+
+class Data(Sequence):
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, index):
+        inputs, targets = self.make(index)
+        return inputs, targets
+
+    def make(self, index):
+        first, second = np.zeros((4, 2)), np.zeros((4, 2))
+        return [first, second], np.zeros(4)
+
+
+first, second = Input((2,)), Input((2,))
+model = multi_gpu_model(Model([first, second], Dense(1)(concatenate([first, second]))), 2)
+model.compile("adam", "mse")
+model.fit(Data(), epochs=2)
+"""
+    after = check_migrated(program).after
+    assert "return (first, second), np.zeros(4)\n" in after
+    assert "return inputs, targets\n" in after

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.data.made_batches import Batch, batches_made, parts_of
+from tfmigrate.plan.data.made_batches import Batch, batches_made, called, parts_of
 from tfmigrate.plan.data.only_output import has_one_input, has_one_output
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
@@ -24,7 +24,10 @@ def check(context: Context) -> Iterator[CallChange]:
     """`yield [x, y]` is `yield x, y`, and `[first, second]` in it, the inputs of a model, a tuple too."""
     facts = context.facts
     seen: set[cst.CSTNode] = set()
-    for batch in batches_made(context):
+    batches = batches_made(context)
+    making = {batch.function for batch in batches if not batch.is_yielded}
+    making -= {batch.function for batch in batches if not parts_of(batch.node)}
+    for batch in batches:
         if batch.node in seen:
             continue
         seen.add(batch.node)
@@ -35,7 +38,8 @@ def check(context: Context) -> Iterator[CallChange]:
         lists = [
             node
             for place, node in enumerate(parts_of(batch.node))
-            if _length(node, facts) or _is_of_arrays(node, context) or _is_of_several(node, place, batch, context)
+            if not _is_made_so(node, making, context)
+            and (_length(node, facts) or _is_of_arrays(node, context) or _is_of_several(node, place, batch, context))
         ]
         if batch.is_yielded and _length(batch.node, facts) > 1:
             lists.insert(0, batch.node)  # A Sequence may return one.
@@ -86,6 +90,17 @@ def _is_unpacked(node: cst.BaseExpression, scopes: Scopes) -> bool:
     if occurrence is None or not isinstance(node, cst.Name):
         return False
     return any(unpacked(binding) is not None for binding in reaching(node.value, occurrence.scope, scopes))
+
+
+def _is_made_so(node: cst.BaseExpression, making: Set[cst.FunctionDef], context: Context) -> bool:
+    """Whether a variable is a part of what a function gives that makes batches too: the tuple is made there."""
+    occurrence = context.scopes.occurrence(node)
+    if occurrence is None or not isinstance(node, cst.Name):
+        return False
+    sources = [unpacked(binding) for binding in reaching(node.value, occurrence.scope, context.scopes)]
+    return bool(sources) and all(
+        isinstance(source, cst.Call) and not making.isdisjoint(called(source, context.facts)) for source in sources
+    )
 
 
 def _is_list(node: cst.CSTNode, facts: Facts, modules: Mapping[Module, Facts]) -> bool:

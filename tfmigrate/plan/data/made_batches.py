@@ -22,6 +22,7 @@ class Batch:
     """An expression that is one batch, and the models that take it."""
 
     node: cst.BaseExpression
+    function: cst.FunctionDef
     models: frozenset[ModelObject]
     is_yielded: bool
     """By a generator; else returned by a Sequence."""
@@ -50,7 +51,7 @@ def _all_batches(migration: Migration) -> Mapping[Module, Sequence[Batch]]:
                 models.setdefault(maker, set()).update(use.models)
     return {
         module: tuple(
-            Batch(node, frozenset(models[function]), yielded, function in predicted)
+            Batch(node, function, frozenset(models[function]), yielded, function in predicted)
             for function in module.all_of(cst.FunctionDef)
             if function in models
             for node, yielded in _yielded_or_returned(function.body)
@@ -100,7 +101,7 @@ def _with_helpers(makers: Iterable[cst.FunctionDef], modules: Mapping[Module, Fa
             continue
         for node, yielded in _yielded_or_returned(maker.body):
             for call in _calls(node, maker) if not yielded else ():
-                pending += [function for function in _called(call, facts) if not contains_yield(function)]
+                pending += [function for function in called(call, facts) if not contains_yield(function)]
 
 
 def _calls(node: cst.BaseExpression, function: cst.FunctionDef) -> Iterator[cst.Call]:
@@ -126,7 +127,8 @@ def _same_names(elements: list[cst.BaseExpression], other: list[cst.BaseExpressi
     return len(elements) == len(other) > 0 and all(first.deep_equals(second) for first, second in zip(elements, other))
 
 
-def _called(call: cst.Call, facts: Facts) -> Iterator[cst.FunctionDef]:
+def called(call: cst.Call, facts: Facts) -> Iterator[cst.FunctionDef]:
+    """The functions and methods of the program that a call may run."""
     for option in facts.options(call.func):
         function = option.function if isinstance(option, Method) else option
         if isinstance(function, FunctionValue) and isinstance(function.node, cst.FunctionDef):
