@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kit import check_migrated
+from tests.kit import check_migrated, check_refused
 
 PROGRAM = """
 import sys
@@ -45,3 +45,26 @@ def test_a_fallback_that_only_talks_asks_the_strategy(caught: str) -> None:
 def test_other_lines_stay(left: str, guard: str) -> None:
     file = check_migrated(PROGRAM.format(guard=guard).replace("gpus = int", "from elsewhere import other\ngpus = int"))
     assert left in file.after
+
+
+@pytest.mark.parametrize("caught", ["except ImportError", "except (KeyError, AttributeError) as error"])
+def test_a_fallback_for_another_error_does_not_ask_for_devices(caught: str) -> None:
+    guard = f"try:\n    {WRAP}\n{caught}:\n    print('no such function')"
+    after = check_migrated(PROGRAM.format(guard=guard)).after
+    assert "list_physical_devices" not in after
+    assert "try:" not in after
+    assert after.count("with strategy.scope():") == 1
+
+
+@pytest.mark.parametrize("caught", ["except KeyError", "except LookupError", "except (ValueError, KeyError)", "except"])
+def test_what_a_try_handles_is_not_moved_out_of_it(caught: str) -> None:
+    """`os.environ[...]` above it would stop the program, where the old one trained on one GPU."""
+    count = "gpus = len(os.environ['GPUS'].split(','))"
+    guard = f"try:\n    {count}\n    {WRAP}\n{caught}:\n    print('one')"
+    text = (
+        PROGRAM.format(guard=guard)
+        .replace("import sys", "import os\nimport sys")
+        .replace("gpus = int(sys.argv[1])\n", "")
+    )
+    (finding,) = [one for one in check_refused(text, "TFM103").findings if one.code == "TFM103"]
+    assert "which handles that it fails there" in finding.message

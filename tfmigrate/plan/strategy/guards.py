@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
@@ -144,6 +145,25 @@ def _is_pass(unit: cst.CSTNode) -> bool:
     return isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite) and all(
         isinstance(small, cst.Pass) for small in unit.body
     )
+
+
+MISSING_DEVICES = "ValueError"
+"""What multi_gpu_model raised where there were not as many GPUs."""
+_ALL_ERRORS = frozenset({"Exception", "BaseException", "StandardError"})
+_GROUPS = {"KeyError": frozenset({"LookupError"})}
+
+
+def handles(tried: cst.Try, error: str) -> bool:
+    """Whether a `try` handles an error, as far as can be seen: a class of the program's own may be any."""
+    kinds: set[str] = set()
+    for handler in tried.handlers:
+        if handler.type is None:
+            return True
+        listed = handler.type.elements if isinstance(handler.type, cst.Tuple) else ()
+        kinds.update(dotted(element.value) for element in listed)
+        kinds.update(() if listed else {dotted(handler.type)})
+    known = all(isinstance(getattr(builtins, kind, None), type) for kind in kinds)
+    return not known or not kinds.isdisjoint({error, *_ALL_ERRORS, *_GROUPS.get(error, ())})
 
 
 class Blocks:
@@ -290,6 +310,11 @@ class Blocks:
     def _settle_try(self, unit: cst.Try) -> None:
         """`try: wrap except ValueError: fall back` asks whether there are GPUs; the strategy knows."""
         if len(unit.handlers) != 1 or unit.finalbody is not None or unit not in self._strategies:
+            return
+        if not handles(unit, MISSING_DEVICES):
+            if unit.orelse is None and self._empty(unit.body):
+                self.edits.append(Unwrap(unit, None))
+                self.gone.add(unit)
             return
         suite, handler = unit.body, unit.handlers[0].body
         if unit.orelse is not None:

@@ -12,7 +12,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.device_names import first_gpus, gpus_of
 from tfmigrate.plan.strategy.conditions import any_of
 from tfmigrate.plan.strategy.gpus import Kind, Kinds, kinds_of_all
-from tfmigrate.plan.strategy.guards import negated, operand
+from tfmigrate.plan.strategy.guards import MISSING_DEVICES, handles, negated, operand
 from tfmigrate.plan.strategy.model_group import Refusal, shares_object
 from tfmigrate.understand.carrier import Carrier, names_in
 from tfmigrate.understand.folding import constant
@@ -300,9 +300,24 @@ def _enough_devices(
     count = _count(carrier, wrap, owner, before, tf, quote)
     if isinstance(count, Refusal):
         return count
+    assert isinstance(guard.node, cst.Try)
+    if any(nodes_in(count.tree, cst.Subscript)) and handles(guard.node, "KeyError"):
+        return _not_in_its_try(wrap, owner, before, count)
+    if not handles(guard.node, MISSING_DEVICES):
+        return None
     number = operand(count)
     wanted = _either(gpu_kinds, count, Written.of("len(", count, ")"), number)
     return Written.of(f"{_visible_gpus(tf, quote)} >= ", wanted)
+
+
+def _not_in_its_try(wrap: Wrap, owner: Frame, before: Unit, count: Written) -> Refusal:
+    """A number of GPUs that is asked for above a `try` that handles that there is none."""
+    place = owner.module.place(before, wrap.site.frame.module)
+    message = (
+        f"the strategy must be made before the model, at {place}, and `{count.text}` is computed in a `try` below it, "
+        "which handles that it fails there: compute it above that line, with 1 where it fails"
+    )
+    return Refusal(codes.GPUS_TOO_LATE, message)
 
 
 def _visible_gpus(tf: str, quote: str) -> str:
