@@ -7,7 +7,8 @@ class Epochs(tf.keras.utils.Sequence):
     def __init__(self, data, steps):
         super().__init__()
         self.data, self.first = data, 0
-        self.begun = not hasattr(super(), "on_epoch_begin")  # Keras 3 ends an epoch before the first one
+        # Keras 3 also ends an epoch before the first one.
+        self.begun = not hasattr(super(), "on_epoch_begin")
         self.workers = getattr(data, "workers", 1)
         self.use_multiprocessing = getattr(data, "use_multiprocessing", False)
         self.max_queue_size = getattr(data, "max_queue_size", 10)

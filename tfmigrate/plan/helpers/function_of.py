@@ -2,7 +2,7 @@ import tensorflow as tf
 
 
 def function_of(inputs, outputs):
-    """function() of the old backend: takes arrays, and behind them whether to train, and gives a list of arrays."""
+    """function() of the old backend: takes a list, which may end with the learning phase."""
     model = tf.keras.Model(inputs, outputs)
 
     def call(arrays):

@@ -2,7 +2,7 @@ import tensorflow as tf
 
 
 def batch_dot(x, y, axes=None):
-    """K.batch_dot() of Keras 2.2: of four dimensions a matrix product for each of the leading ones."""
+    """batch_dot() of Keras 2.2: a matrix product for each of the leading dimensions."""
     ranks = len(x.shape), len(y.shape)
     if ranks[1] < 4 or ranks[0] > ranks[1]:
         return tf.keras.backend.batch_dot(x, y, axes)  # means the same in all

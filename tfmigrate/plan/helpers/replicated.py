@@ -2,7 +2,7 @@ import tensorflow as tf
 
 
 def replicated(model):
-    """A copy of a model, for the strategy in whose scope this is called, that shares its weights with the model."""
+    """A copy of a model in the scope in which this is called; the two share their weights."""
 
     def cloned(layer):
         if isinstance(layer, (tf.keras.layers.Activation, tf.keras.layers.Lambda)):
@@ -12,7 +12,8 @@ def replicated(model):
     copy = tf.keras.models.clone_model(model, clone_function=cloned)
     if len(copy.weights) != len(model.weights):
         raise ValueError("a layer of this model also belongs to a model inside it: build both in the strategy's scope")
-    running = []  # Each method below begins with the weights of the model and leaves those of the copy there.
+    # Each method below begins with the weights of the model and leaves those of the copy there.
+    running = []
 
     def layers(part):
         return [layer for layer in getattr(part, "layers", ()) if layer.weights]

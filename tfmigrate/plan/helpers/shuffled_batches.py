@@ -2,7 +2,7 @@ import tensorflow as tf
 
 
 def shuffled_batches(arrays, count, batch_size, seed=None):
-    """Batches of all rows, in a new order each epoch. Rows are taken by index, so no second copy of them is held."""
+    """Batches of all rows, in a new order each epoch; rows are taken by index, and not copied."""
     full = count % batch_size == 0  # then TensorFlow may know the shape of each batch
     indices = tf.data.Dataset.range(count).shuffle(count, seed).batch(batch_size, drop_remainder=full)
     with tf.device("/cpu:0"):  # or the arrays are copied to the first GPU

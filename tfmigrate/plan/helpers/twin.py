@@ -1,7 +1,8 @@
 def twin_optimizer(optimizer):
-    """Returns one for another model: both have one count of steps and one learning rate, as in Keras 2.3."""
+    """One for another model, with the same count of steps and learning rate, as in Keras 2.3."""
     twin = type(optimizer).from_config(optimizer.get_config())
-    twin._iterations = optimizer.iterations  # Adam and `decay` read it; no public name is the same in Keras 2 and 3.
+    # Adam and `decay` read it; no public name is the same in Keras 2 and 3.
+    twin._iterations = optimizer.iterations
     for rate in ("_learning_rate", "_hyper"):  # of Keras 2 and 3; of TensorFlow 2.10 and older
         if hasattr(optimizer, rate):
             setattr(twin, rate, getattr(optimizer, rate))
