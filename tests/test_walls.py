@@ -44,7 +44,7 @@ MAY_IMPORT: dict[str, Sequence[str]] = {
         *RULES, "plan/comments", "plan/data", "plan/estimator", "plan/keras", "plan/names", "plan/on_strategy",
         "plan/strategy", "plan/workers", "rules",
     ),
-    "plan/estimator": (*RULES, "plan/names", "plan/workers", "result"),
+    "plan/estimator": (*RULES, "plan/names", "plan/on_strategy", "plan/strategy", "plan/workers", "result"),
     "plan/on_strategy": (*RULES, "plan/data", "plan/keras", "plan/names", "plan/strategy", "rules"),
     "plan/keras": (
         *RULES, "file_names", "old_keras", "plan/data", "plan/names", "plan/strategy", "rules", "settings",

@@ -251,7 +251,7 @@ def test_a_keras_model_made_an_estimator_is_told() -> None:
     told = refusal(
         ("tf.estimator.Estimator(model_fn,", "tf.keras.estimator.model_to_estimator(keras_model=model_fn,"),
     )
-    assert told.startswith("TFM110 model_to_estimator")
+    assert told == "TFM110 this Estimator stays: its Keras model cannot be followed"
 
 
 def test_a_config_that_nothing_takes_is_told() -> None:

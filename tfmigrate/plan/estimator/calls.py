@@ -13,7 +13,7 @@ from tfmigrate.plan.estimator.exporting import EXPORTS, plan_export
 from tfmigrate.plan.estimator.inputs import Inputs
 from tfmigrate.plan.estimator.layers import LOGGING_HOOKS
 from tfmigrate.plan.estimator.migration import Migration
-from tfmigrate.plan.estimator.reader import Build
+from tfmigrate.plan.estimator.reader import Build, Outcome
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Use
 from tfmigrate.understand.program import Module, dotted, only_statement
@@ -33,7 +33,7 @@ EVAL_STEPS = "100"
 def plan_call(
     migration: Migration,
     use: Use,
-    built: Build,
+    built: Outcome,
     inputs: Inputs,
     evaluates: bool,
     title: str,
@@ -71,6 +71,9 @@ def plan_call(
         message = f"evaluate() takes the dataset and returns a dict{_uneven(inputs, use, role)}"
         migration.say(codes.ESTIMATOR_CALLS, module, use.call, message)
         return None
+    if not isinstance(built, Build):
+        message = f"{use.method}() of an Estimator of a Keras model is not followed: call it of the model"
+        raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
     if use.method == "predict":
         passed = migration.named(use.call, PREDICT, module)
         _only(migration, passed, ("input_fn", "hooks", "yield_single_examples"), module)
@@ -200,7 +203,7 @@ def _counts_once(migration: Migration, arg: cst.Arg | None, use: Use, trainings:
 
 
 def _train_and_evaluate(
-    migration: Migration, use: Use, built: Build, inputs: Inputs, evaluates: bool, trainings: list[Use]
+    migration: Migration, use: Use, built: Outcome, inputs: Inputs, evaluates: bool, trainings: list[Use]
 ) -> tuple[cst.BaseExpression, Use]:
     module, frame = use.site.frame.module, use.site.frame
     named = migration.named(use.call, ("estimator", "train_spec", "eval_spec"), module)
@@ -277,7 +280,7 @@ def _fit(migration: Migration, use: Use, receiver: Written, dataset: Written, *,
 
 
 def _metrics(
-    migration: Migration, use: Use, receiver: Written, dataset: Written, built: Build, *, few: bool, bind: bool = True
+    migration: Migration, use: Use, receiver: Written, dataset: Written, built: Outcome, *, few: bool, bind: bool = True
 ) -> tuple[list[Written], str | None]:
     """Lines that make the dict which an Estimator's evaluate() returns, and the name that it has then: the one
     that the call is assigned to, unless `bind` says otherwise; None where nothing reads it.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tfmigrate.plan.change.calls import quoted
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Insert
-from tfmigrate.plan.estimator.reader import Build
+from tfmigrate.plan.estimator.reader import Outcome
 from tfmigrate.understand.program import Module
 from tfmigrate.written import Written
 
@@ -21,7 +21,7 @@ from tfmigrate.written import Written
 class Choosing:
     """How the features of one model are chosen."""
 
-    built: Build
+    built: Outcome
     draft: Draft
     """Of the model function's module."""
     name: str

@@ -19,13 +19,15 @@ from tfmigrate.plan.edits import Insert, Remove, Replace, Scope
 from tfmigrate.plan.estimator.calls import plan_call
 from tfmigrate.plan.estimator.choosing import Choosing
 from tfmigrate.plan.estimator.inputs import Inputs
-from tfmigrate.plan.estimator.migration import ESTIMATOR, Migration, settings_of
+from tfmigrate.plan.estimator.migration import ESTIMATOR, settings_of
 from tfmigrate.plan.estimator.model import build
 from tfmigrate.plan.estimator.names import modernised, only_compat_import
+from tfmigrate.plan.estimator.of_keras import OfKerasModel
 from tfmigrate.plan.estimator.own_code import run_by
 from tfmigrate.plan.estimator.passing import Passing
-from tfmigrate.plan.estimator.reader import Build, Unconvertible
-from tfmigrate.plan.estimator.strategy import name_where_made, strategy_of
+from tfmigrate.plan.estimator.reader import Build
+from tfmigrate.plan.estimator.strategy import name_where_made
+from tfmigrate.plan.estimator.whole import TRAINS, Whole, say_alone
 from tfmigrate.plan.names.unread import drop_unread
 from tfmigrate.plan.workers import OfEstimator
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
@@ -40,18 +42,9 @@ from tfmigrate.understand.values import (
 from tfmigrate.walk import nodes_in, walk
 from tfmigrate.written import Code, Written, listed, shown
 
-TRAINS = frozenset({"train", "train_and_evaluate"})
 CANNED_ENDS = ("Classifier", "Regressor")
 CANNED_BEGINNINGS = ("DNN", "Linear", "BoostedTrees", "Baseline")
 DISTRIBUTING = frozenset({"train_distribute", "experimental_distribute"})
-SILENT_SETTINGS = frozenset({"session_config", "log_step_count_steps", "save_summary_steps"})
-_OF_DEVICES = frozenset({"gpu_options", "GPUOptions", "device_count", "visible_device_list"})
-CHECKPOINT_SETTINGS = frozenset(
-    {
-        "model_dir", "save_checkpoints_secs", "save_checkpoints_steps", "keep_checkpoint_max",
-        "keep_checkpoint_every_n_hours",
-    }
-)  # fmt: skip
 
 
 def plan_estimators(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> list[OfEstimator]:
@@ -70,18 +63,12 @@ def plan_estimators(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> list
         name = parts[0].name
         canned = name.endswith(CANNED_ENDS) or name.startswith(CANNED_BEGINNINGS)
         if (canned or name == "model_to_estimator") and not any(_is_distributed(part) for part in parts):
-            _say_alone(draft, call)
+            say_alone(draft, call)
         elif canned:
             message = f"tf.estimator.{name} is a ready-made model, for which Keras has no replacement"
             draft.change(codes.CANNED_ESTIMATOR, call, message, action="refuse")
-        elif name == "model_to_estimator":
-            message = (
-                "model_to_estimator: the Keras model can train by itself: build and compile it under the strategy, "
-                "and call fit() with the batch of all replicas"
-            )
-            draft.change(codes.ESTIMATOR_NOT_FOLLOWED, call, message, action="refuse")
-        elif name == "Estimator":
-            migration = _Whole(facts, drafts, tuple(parts))
+        elif name in _KINDS:
+            migration = _KINDS[name](facts, drafts, tuple(parts))
             touched |= migration.run()
             gone.extend(migration.gone)
     _unused_configs(facts, drafts)
@@ -135,11 +122,6 @@ def _join_scopes(draft: Draft) -> None:
     draft.edits[:] = [*(edit for edit in draft.edits if not isinstance(edit, Scope)), *joined]
 
 
-def _say_alone(draft: Draft, call: cst.Call) -> None:
-    message = "this Estimator runs on one device (no train_distribute); it is left as it is"
-    draft.change(codes.ESTIMATOR_ALONE, call, message, action="warn")
-
-
 def _is_distributed(part: EstimatorPart) -> bool:
     """Whether a canned Estimator, or one of a Keras model, may be told to train on several devices."""
     passed = [value for name, value in part.arguments if name == "config"]
@@ -170,50 +152,10 @@ def _unused_configs(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None
                 nodes.add(part.node)
 
 
-class _Whole(Migration):
-    """Plans an Estimator whole, or not at all."""
+class OfModelFunction(Whole):
+    """An Estimator of a model function."""
 
-    def run(self) -> set[Module]:
-        """Plan it; returns the modules that change."""
-        draft, call = self.draft, self.call
-        if not draft.settings.wants(codes.ESTIMATOR):
-            return set()
-        try:
-            strategy = strategy_of(self)
-            if strategy is None:
-                _say_alone(draft, call)
-                return set()
-            self._plan(strategy)
-        except Unconvertible as problem:
-            draft.leave(codes.ESTIMATOR, call)
-            if draft.allows(codes.ESTIMATOR, call):
-                message = f"this Estimator stays: {problem.message}"
-                self.drafts[problem.module].say(problem.code, problem.node, message, "refuse")
-            return set()
-        unwanted = {
-            said.code
-            for said in self.said
-            if said.action == "rewrite" and not self.drafts[said.module].settings.wants(said.code)
-        }
-        if unwanted:
-            message = f"this Estimator stays: {min(unwanted)} is not selected, and it is migrated whole or not at all"
-            draft.say(codes.ESTIMATOR_NOT_FOLLOWED, call, message, "refuse")
-            return set()
-        self.said = [said for said in self.said if self.drafts[said.module].settings.wants(said.code)]
-        if not all(self.drafts[said.module].allows(said.code, said.node) for said in self.said):
-            for said in self.said:
-                self.drafts[said.module].leave(said.code, said.node)
-            return set()
-        for report in self.said:
-            self.drafts[report.module].say(report.code, report.node, report.message, report.action)
-        for module, edit in self.edits:
-            if edit not in self.drafts[module].edits:
-                self.drafts[module].edits.append(edit)
-        trainings = tuple(use for use in self.uses() if use.method in TRAINS)
-        self.gone.append(OfEstimator(strategy, trainings, self.line))
-        return {module for module, _ in self.edits}
-
-    def _plan(self, strategy: StrategyObject) -> None:
+    def plan(self, strategy: StrategyObject) -> None:
         config = self.config()
         assert config is not None
         named = self.named(self.call, ESTIMATOR, self.module)
@@ -227,8 +169,8 @@ class _Whole(Migration):
         trainings = [use for use in uses if use.method in TRAINS]
         if not trainings:
             raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, self.call, "no call that trains it was found")
-        self._trained_before_it_is_read(uses, trainings)
-        self._escapes({use.call for use in uses})
+        self.trained_before_it_is_read(uses, trainings)
+        self.escapes({use.call for use in uses})
         scope = self.strategy = name_where_made(self, config, strategy)
         params = named["params"].value if "params" in named else None
         named = self._without_partial(named)
@@ -252,7 +194,7 @@ class _Whole(Migration):
         passing = Passing(self.drafts, params, self.parts[0].site)
         choosing = Choosing(built, home, home.scopes.fresh("read_features", home.scopes.module))
         inputs = Inputs(self.facts, self.drafts, strategy, scope, self.frame, passing, choosing, optional=self.optional)
-        self._rename()
+        self.rename()
         evaluation = settings_of(config).get("eval_distribute")
         evaluates = evaluation is not None and not is_none(evaluation.value)
         planned = [plan_call(self, use, built, inputs, evaluates, title, trainings, function.module) for use in uses]
@@ -268,7 +210,7 @@ class _Whole(Migration):
             self.edits.append((function.module, chooser))
         for module, node, message in inputs.notes():
             self.say(codes.REPLICA_BATCH, module, node, message)
-        self._settings(config, named)
+        self.settings(config, named)
         building = len(built.functions - built.computing)
         count = f"{building} function(s)" if building > 1 else "its model function"
         self.say(
@@ -290,36 +232,6 @@ class _Whole(Migration):
             return named
         return {**named, "model_fn": function, "params": given}
 
-    def _trained_before_it_is_read(self, uses: list[Use], trainings: list[Use]) -> None:
-        """An Estimator reads its last checkpoint, a model what it was trained to: training may not be left out."""
-        conditions = [_conditions(use) for use in trainings]
-        for use in uses:
-            if use not in trainings and not any(own <= _conditions(use) for own in conditions):
-                message = f"{use.method}() also runs where train() did not, and read a checkpoint then"
-                raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, use.site.frame.module)
-
-    def _escapes(self, handled: set[cst.Call]) -> None:
-        """Refuse where the Estimator goes to something that is not followed."""
-        for module, facts in self.facts.modules.items():
-            for node in module.calls:
-                if node not in handled:
-                    if isinstance(facts.values.get(node.func), FunctionValue):
-                        continue
-                    for arg in node.args:
-                        if any(option in self.parts for option in facts.options(arg.value)):
-                            raise self.refuse(
-                                codes.ESTIMATOR_NOT_FOLLOWED,
-                                node,
-                                "it is passed to code that could not be followed",
-                                module,
-                            )
-        for module, facts in self.facts.modules.items():
-            called = {node.func for node in module.calls}
-            for read in module.all_of(cst.Attribute):
-                if read not in called and any(option in self.parts for option in facts.options(read.value)):
-                    message = f"`{module.code(read)}` has no counterpart on a Keras model"
-                    raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, read, message, module)
-
     def _used_once(self, built: Build) -> None:
         """A function that is rewritten may have no other caller."""
         nodes = {function.name.value: function for function in built.functions}
@@ -332,28 +244,6 @@ class _Whole(Migration):
                         if run_by(facts.values.get(part)) in nodes.values():
                             message = f"{module.code(part)} is used here too, as a function of TensorFlow 1"
                             raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, message, module)
-
-    def _rename(self) -> None:
-        """`estimator = ...` is a model from now on, by name too, where every mention of the name is known."""
-        line = self.unit
-        if not isinstance(line, cst.SimpleStatementLine) or not isinstance(line.body[0], cst.Assign):
-            return
-        target = line.body[0].targets[0].target
-        if not isinstance(target, cst.Name) or line.body[0].value is not self.call or target.value == "model":
-            return
-        draft = self.draft
-        scope = draft.scope_of(self.frame)
-        mentions = draft.scopes.of_variable(target.value, scope)
-        exported = (self.module, target.value) in self.facts.exported
-        if exported or sum(mention.binds for mention in mentions) != 1:
-            return
-        new = draft.scopes.fresh("model", scope)
-        if draft.scopes.bindings(new):
-            return
-        for mention in mentions:
-            if isinstance(mention.node, cst.Name):
-                self.edits.append((self.module, Replace(mention.node, new)))
-        self.renamed = (target.value, new)
 
     def _construct(
         self,
@@ -436,50 +326,6 @@ class _Whole(Migration):
         line = Written.of(f"with {scope}.scope():\n{indent}{name} = ", code)
         self.edits.append((self.module, Insert(lower, line.code, (self.unit,))))
 
-    @property
-    def target(self) -> str | None:
-        """The variable that the Estimator is bound to."""
-        small = only_statement(self.unit)
-        target = small.targets[0].target if isinstance(small, cst.Assign) and len(small.targets) == 1 else None
-        return target.value if isinstance(target, cst.Name) else None
 
-    def _settings(self, config: EstimatorPart, named: Mapping[str, cst.Arg]) -> None:
-        module = config.site.frame.module
-        configs = [config] if self.alternative is None else [config, self.alternative]
-        own = [arg for made in configs for part in made.chain for arg in part.node.args]
-        settings = [setting for made in configs for setting in settings_of(made).items()]
-        for name, arg in (*settings, *named.items()):
-            if name in CHECKPOINT_SETTINGS and not is_none(arg.value):
-                where = module if arg in own else self.module
-                message = (
-                    f"`{name}=`: the Estimator wrote and restored checkpoints by itself; add the callback "
-                    "BackupAndRestore or ModelCheckpoint where that is wanted"
-                )
-                self.say(codes.ESTIMATOR_LEFT_OUT, where, arg.value, message, "warn")
-            elif name == "session_config" and _sets_devices(module, arg.value):
-                message = (
-                    "`session_config=` is left out, and with it which GPUs were seen or how much of their memory was "
-                    "taken: call tf.config.set_visible_devices() or tf.config.experimental.set_memory_growth() first"
-                )
-                self.say(codes.ESTIMATOR_LEFT_OUT, module, arg.value, message, "warn")
-            elif name == "tf_random_seed":
-                message = "`tf_random_seed=`: call tf.keras.utils.set_random_seed() instead"
-                self.say(codes.ESTIMATOR_LEFT_OUT, module, arg.value, message, "warn")
-            elif arg in own and name not in SILENT_SETTINGS | {"train_distribute", "eval_distribute"}:
-                raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, arg.value, f"`{name}=` of its RunConfig", module)
-
-
-def _sets_devices(module: Module, config: cst.BaseExpression) -> bool:
-    """Whether a configuration of a session may say something of the GPUs: one that is not made in this module may."""
-    words = {name.value for name in nodes_in(module.tree, cst.Name)}
-    return not is_none(config) and ("ConfigProto" not in words or bool(_OF_DEVICES & words))
-
-
-def _conditions(use: Use) -> frozenset[tuple[cst.CSTNode, cst.CSTNode]]:
-    """The arms of conditions that a use stands in, its callers' included."""
-    return frozenset(
-        arm
-        for site in use.site.chain()
-        for arm in site.frame.module.arms(site.unit)
-        if isinstance(arm[0], cst.If | cst.Try)
-    )
+_KINDS: Mapping[str, type[Whole]] = {"Estimator": OfModelFunction, "model_to_estimator": OfKerasModel}
+"""What makes an Estimator -> how it is planned."""

@@ -72,6 +72,11 @@ class Migration:
     """The name of a strategy that had none, and the line that makes it."""
 
     @property
+    def parameters(self) -> tuple[str, ...]:
+        """What the call that makes it takes, in order."""
+        return ESTIMATOR
+
+    @property
     def call(self) -> cst.Call:
         return self.parts[0].node
 
@@ -121,7 +126,7 @@ class Migration:
 
     def config(self) -> EstimatorPart | None:
         """The RunConfig of the Estimator; None where it has none."""
-        named = self.named(self.call, ESTIMATOR, self.module)
+        named = self.named(self.call, self.parameters, self.module)
         arg = named.get("config")
         if arg is None or is_none(arg.value):
             return None

@@ -45,10 +45,26 @@ class Predicting:
 
 
 @dataclass
-class Build:
-    """The plan for one model function."""
+class Outcome:
+    """What is known of the model that an Estimator becomes."""
 
     module: Module
+    """Where it is made."""
+    metrics: tuple[str, ...] = field(default=(), kw_only=True)
+    """The names of its metrics."""
+    chosen: tuple[str, ...] = field(default=(), kw_only=True)
+    """The features that it reads, where a dataset may give others beside them."""
+
+    @property
+    def outermost(self) -> cst.CSTNode:
+        """What stands at the top of that module: what is defined before that is seen by all."""
+        return self.module.tree.body[0]
+
+
+@dataclass
+class Build(Outcome):
+    """The plan for one model function."""
+
     function: cst.FunctionDef
     edits: list[tuple[Module, Edit]] = field(default_factory=list)
     parameters: tuple[str, ...] = ()
@@ -65,8 +81,6 @@ class Build:
     """Whether a spec has export_outputs."""
     keys: frozenset[str] = frozenset()
     """The features that it reads by name; none where it reads them whole."""
-    metrics: tuple[str, ...] = ()
-    """The names of its metrics."""
     notes: list[tuple[cst.CSTNode, str]] = field(default_factory=list)
     divisors: list[tuple[Module, cst.BaseExpression]] = field(default_factory=list)
     """By what sums of losses are divided, which must be the batch of one replica."""
@@ -74,8 +88,6 @@ class Build:
     """Every function that was read."""
     computing: set[cst.FunctionDef] = field(default_factory=set)
     """Those of them that computed losses and metrics alone, and go."""
-    chosen: tuple[str, ...] = ()
-    """The features that it reads, where a dataset may give others beside them."""
 
     @property
     def outermost(self) -> cst.CSTNode:

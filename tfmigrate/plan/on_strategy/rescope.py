@@ -22,7 +22,7 @@ from tfmigrate.understand.reaching import reaching, value_of
 from tfmigrate.understand.scopes import Occurrence
 from tfmigrate.understand.values import Frame, Literal, ModelObject, Site
 
-_SETUP = re.compile(r"\bconfig\b|environ|ConfigProto|\bset_")
+SETUP = re.compile(r"\bconfig\b|environ|ConfigProto|\bset_")
 """What sets devices up must be done before a strategy is made."""
 
 
@@ -190,7 +190,7 @@ class _Scopes:
         if carrier.at(strategy.node, strategy.site, site.frame, early) is None:
             return None
         between = units_of(block)[module.places[early].index : module.places[late].index]
-        return None if any(_SETUP.search(module.code(unit)) for unit in between) else (late, assignment)
+        return None if any(SETUP.search(module.code(unit)) for unit in between) else (late, assignment)
 
     # ---- by the model ----
 

@@ -1,0 +1,374 @@
+"""An Estimator of a Keras model, `model_to_estimator(model, config)`: the model trains by itself, under the strategy.
+
+Measured on TensorFlow 1.15, two replicas: an optimizer of Keras takes the steps of the global batch. Of an optimizer
+of tf.train the gradients are divided by the number of replicas twice, by Keras and by the optimizer, which Adam does
+not mind. With `eval_distribute` the loss is reported divided by the number of replicas; the metrics are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.calls import is_none, keywords, named_arguments, text_of
+from tfmigrate.plan.change.tf_train import OPTIMIZERS
+from tfmigrate.plan.edits import Insert, Remove, Replace, Scope
+from tfmigrate.plan.estimator.calls import plan_call
+from tfmigrate.plan.estimator.choosing import Choosing
+from tfmigrate.plan.estimator.inputs import Inputs
+from tfmigrate.plan.estimator.migration import settings_of
+from tfmigrate.plan.estimator.passing import Passing
+from tfmigrate.plan.estimator.reader import Outcome
+from tfmigrate.plan.estimator.strategy import name_where_made
+from tfmigrate.plan.estimator.whole import TRAINS, Whole
+from tfmigrate.plan.on_strategy.outside import sites_of
+from tfmigrate.plan.on_strategy.rescope import SETUP
+from tfmigrate.plan.strategy.scope import Cover, Run, first_common_unit
+from tfmigrate.understand import names
+from tfmigrate.understand.lifecycle import Use
+from tfmigrate.understand.program import Module, Unit, only_statement, root_name, units_of
+from tfmigrate.understand.purity import is_impure, is_pure
+from tfmigrate.understand.values import Literal, Made, ModelObject, Opaque, Site, StrategyObject, Visible, options
+from tfmigrate.walk import nodes_in, walk
+from tfmigrate.written import Written
+
+PARAMETERS = (
+    "keras_model", "keras_model_path", "custom_objects", "model_dir", "config", "checkpoint_format",
+)  # fmt: skip
+_HARMLESS = frozenset(
+    {"add", "compile", "count_params", "get_config", "get_layer", "load_weights", "set_weights", "summary", "to_json"}
+)
+"""What may be called of the model: its Estimator begins with the weights that it has then, and it keeps these."""
+_LINEAR = frozenset({"GradientDescentOptimizer", "MomentumOptimizer"})
+"""Optimizers whose steps are as large as the gradients and the rate are."""
+
+_CLIPS = frozenset({"clipnorm", "clipvalue", "global_clipnorm"})
+_MAKES_DATA = frozenset({"from_tensor_slices", "from_tensors"})
+
+
+class OfKerasModel(Whole):
+    """An Estimator of a Keras model."""
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        return PARAMETERS
+
+    def plan(self, strategy: StrategyObject) -> None:
+        config = self.config()
+        assert config is not None
+        named = self.named(self.call, PARAMETERS, self.module)
+        if "keras_model" not in named:
+            raise self._refused(self.call, "it is made of a file")
+        node = named["keras_model"].value
+        models = self._models(node)
+        uses = self.uses()
+        trainings = [use for use in uses if use.method in TRAINS]
+        if not trainings:
+            raise self._refused(self.call, "no call that trains it was found")
+        self.trained_before_it_is_read(uses, trainings)
+        self.escapes({use.call for use in uses})
+        scope = self.strategy = name_where_made(self, config, strategy)
+        sites = frozenset().union(*(sites_of(model) for model in models)) | self._compiled(models, scope)
+        self._check_features()
+        outcome = Outcome(self.module)
+        passing = Passing(self.drafts, None, self.parts[0].site)
+        choosing = Choosing(outcome, self.draft, "")
+        inputs = Inputs(self.facts, self.drafts, strategy, scope, self.frame, passing, choosing, optional=self.optional)
+        self._leave_model(node)
+        evaluation = settings_of(config).get("eval_distribute")
+        evaluates = evaluation is not None and not is_none(evaluation.value)
+        for use in uses:
+            plan_call(self, use, outcome, inputs, evaluates, "", trainings, self.module)
+            if use.method != "train" and inputs.may_be_empty(use, "eval" if evaluates else "alone"):
+                message = "there may be fewer batches than replicas, and then the Estimator evaluated nothing"
+                raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, use.site.frame.module)
+            if use.method != "train" and evaluates:
+                message = "TensorFlow 1.15 reported this loss divided by the number of replicas; it is the mean now"
+                self.say(codes.ESTIMATOR_LEFT_OUT, use.site.frame.module, use.call, message, "warn")
+        self.edits.extend(inputs.edits())
+        for module, place, message in inputs.notes():
+            self.say(codes.REPLICA_BATCH, module, place, message)
+        arg = named["config"].value
+        if isinstance(arg, cst.Name) and not self.drop_config(arg, config):
+            raise self._refused(arg, "its RunConfig is not made by a plain assignment, or is used elsewhere")
+        self._scope(sites, strategy, scope)
+        self.edits.extend((module, Scope((unit,), context)) for module, unit, context in self.scoped)
+        self.settings(config, {name: arg for name, arg in named.items() if name == "model_dir"})
+        message = "the Estimator goes: its Keras model is made and compiled in the scope of the strategy, and trained"
+        self.say(codes.ESTIMATOR, self.module, self.call, message)
+
+    def _refused(self, node: cst.CSTNode, message: str) -> Exception:
+        return self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, message)
+
+    def _models(self, node: cst.BaseExpression) -> frozenset[ModelObject]:
+        """What it is made of. Raises Unconvertible where the program does more with it."""
+        value = self.value(self.module, node)
+        found = options(value) if value is not None else frozenset()
+        models = frozenset(option for option in found if isinstance(option, ModelObject))
+        if not models or len(models) != len(found):
+            raise self._refused(node, "its Keras model cannot be followed")
+        taking = {part.node for part in self.facts.estimators if part.name == "model_to_estimator"
+                  for _, passed in part.arguments if models & set(options(passed))}  # fmt: skip
+        if len(taking) != 1:
+            raise self._refused(node, "another Estimator is made of the same Keras model")
+        for use in self.facts.uses:
+            if use.models & models and use.method not in _HARMLESS:
+                message = f"{use.method}() is called of its Keras model too, which the Estimator did not train"
+                raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, use.site.frame.module)
+        return models
+
+    # ---- compile() ----
+
+    def _compiled(self, models: frozenset[ModelObject], scope: str) -> frozenset[Site]:
+        """Where the models are compiled, and what they are compiled with is made. Raises Unconvertible."""
+        compiles = [use for use in self.facts.uses if use.method == "compile" and use.models & models]
+        if frozenset().union(*(use.models for use in compiles)) < models:
+            raise self._refused(self.call, "no compile() of its Keras model was found")
+        for use in compiles:
+            self._check_scale(use)
+        return frozenset(site for use in compiles for site in (use.site, *use.parts, *self._optimizer(use, scope)))
+
+    def _check_scale(self, use: Use) -> None:
+        """Refuse what depends on the loss of one replica, which the Estimator divided by the number of replicas."""
+        module = use.site.frame.module
+        for arg in use.call.args:
+            for call in (node for node in walk(arg) if isinstance(node, cst.Call)):
+                if "reduction" in keywords(call):
+                    message = "its loss has a reduction of its own, which an Estimator does not divide by the replicas"
+                    raise self.refuse(codes.ESTIMATOR_LOSS, call, message, module)
+
+    def _optimizer(self, use: Use, scope: str) -> Iterator[Site]:
+        """Where the optimizer of a compile() is made; one of tf.train gets the rate that it trained with."""
+        optimizer = use.argument(0, "optimizer")
+        module = use.site.frame.module
+        for option in options(optimizer) if optimizer is not None else ():
+            if isinstance(option, Made) and option.kind == "optimizer":
+                if option.config is not None and keywords(option.config).keys() & _CLIPS:
+                    message = "each replica clipped gradients that are divided by the number of replicas"
+                    raise self.refuse(codes.ESTIMATOR_OPTIMIZER, use.call, message, module)
+                yield from option.sites
+                continue
+            if isinstance(option, Literal):
+                continue
+            made = option if isinstance(option, Opaque) and isinstance(option.node, cst.Call) else None
+            name = self._of_tf_train(made) if made is not None else None
+            if made is None or name is None:
+                raise self.refuse(codes.ESTIMATOR_OPTIMIZER, use.call, "its optimizer cannot be followed", module)
+            self._keep_rate(made, name, scope)
+            yield from made.sites
+
+    def _of_tf_train(self, made: Opaque) -> str | None:
+        """The class of tf.train that an optimizer is of."""
+        call = made.node
+        if not isinstance(call, cst.Call):
+            return None
+        for site in made.sites:
+            symbol = names.plain(self.facts.modules[site.frame.module].symbols.get(call.func, ""))
+            name = symbol.removeprefix("tensorflow.train.")
+            if name != symbol and name.endswith("Optimizer"):
+                return name
+        return None
+
+    def _keep_rate(self, made: Opaque, name: str, scope: str) -> None:
+        """Let an optimizer of tf.train take the steps that it took: see above. Raises Unconvertible."""
+        call = made.node
+        assert isinstance(call, cst.Call)
+        module = next(site.frame.module for site in made.sites)
+        if name == "AdamOptimizer":
+            return
+        if name not in _LINEAR:
+            message = (
+                f"under a strategy the gradients of tf.train.{name} were divided by the number of replicas twice here "
+                "(TensorFlow 1.15), and no rate of Keras's makes up for that"
+            )
+            raise self.refuse(codes.ESTIMATOR_OPTIMIZER, call, message, module)
+        passed = named_arguments(call, OPTIMIZERS[name].parameters)
+        rate = passed.get("learning_rate") if passed is not None else None
+        if rate is None or not is_pure(rate.value) or nodes_in(rate.value, cst.Call):
+            raise self.refuse(codes.ESTIMATOR_OPTIMIZER, call, "the rate of its optimizer cannot be read", module)
+        here = all(site.frame is self.frame for site in made.sites)
+        strategy = scope if here else f"{self.drafts[module].tf}.distribute.get_strategy()"
+        value = Written.at(rate.value)
+        plain = isinstance(rate.value, cst.Name | cst.Attribute | cst.Float | cst.Integer)
+        divided = Written.of(value if plain else Written.of("(", value, ")"), f" / {strategy}.num_replicas_in_sync")
+        self.edits.append((module, Replace(rate.value, divided.code)))
+        message = (
+            "under a strategy TensorFlow 1.15 divided the gradients of this optimizer by the number of replicas twice, "
+            "and its rate is divided by it instead: take that out if the rate was meant as it is written"
+        )
+        self.say(codes.ESTIMATOR_LEFT_OUT, module, call, message, "warn")
+
+    # ---- where it goes ----
+
+    def _leave_model(self, node: cst.BaseExpression) -> None:
+        """`estimator` is the model from now on."""
+        small = only_statement(self.unit)
+        target = small.targets[0].target if isinstance(small, cst.Assign) and len(small.targets) == 1 else None
+        draft = self.draft
+        scope = draft.scope_of(self.frame)
+        if isinstance(small, cst.Assign) and small.value is self.call and isinstance(target, cst.Name):
+            mentions = draft.scopes.of_variable(target.value, scope)
+            alone = sum(mention.binds for mention in mentions) == 1
+            exported = (self.module, target.value) in self.facts.exported
+            if isinstance(node, cst.Name) and alone and not exported and self._is_settled(node.value):
+                self.edits.append((self.module, Remove(small)))
+                for mention in mentions:
+                    if not mention.binds and isinstance(mention.node, cst.Name):
+                        self.edits.append((self.module, Replace(mention.node, node.value)))
+                self.renamed = (target.value, node.value)
+                return
+        self.edits.append((self.module, Replace(self.call, (node,))))
+
+    def _is_settled(self, name: str) -> bool:
+        """Whether a variable is not bound again once the Estimator is made."""
+        scope = self.draft.scope_of(self.frame)
+        order = self.module.order
+        bindings = [mention for mention in self.draft.scopes.of_variable(name, scope) if mention.binds]
+        return bool(bindings) and all(
+            mention.scope is scope and order.get(mention.unit, -1) < order[self.unit] for mention in bindings
+        )
+
+    def _scope(self, sites: frozenset[Site], strategy: StrategyObject, scope: str) -> None:
+        """Put the making of the model in the scope of the strategy, which is made before that."""
+        if strategy.site.frame is not self.frame:
+            raise self._refused(strategy.node, "its strategy is made in another function than the Estimator")
+        units: set[Unit] = set()
+        for site in sites:
+            lifted = site.lifted(self.frame)
+            if lifted is None:
+                message = "its Keras model is made before the function that makes the strategy is called"
+                raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, site.unit, message, site.frame.module)
+            units.add(lifted.unit)
+        training = {lifted.unit for use in self.uses() if (lifted := use.site.lifted(self.frame)) is not None}
+        if training & units:
+            raise self._refused(self.call, "its Keras model is made in the line that trains it")
+        gone = [unit for unit in self.module.places if self._goes(unit)]
+        function = self.frame.function
+        body = function.body if isinstance(function, cst.FunctionDef) else self.module.tree
+        cover = Cover(self.module, frozenset(units), frozenset(training), gone, ())
+        runs = [run for run in cover.runs(body) if self._holds(run, units)]
+        self._strategy_before(runs, body, strategy)
+        self.edits.extend((self.module, Scope(run.units, Written.of(f"{scope}.scope()"))) for run in runs)
+
+    def _holds(self, run: Run, units: set[Unit]) -> bool:
+        return any(inner in units for unit in run.units for inner in (unit, *self.module.inside(unit)))
+
+    def _goes(self, unit: cst.CSTNode) -> bool:
+        removed = {edit.node for module, edit in self.edits if module is self.module and isinstance(edit, Remove)}
+        return isinstance(unit, cst.SimpleStatementLine) and all(small in removed for small in unit.body)
+
+    def _strategy_before(self, runs: list[Run], body: cst.Module | cst.BaseSuite, strategy: StrategyObject) -> None:
+        """Make the strategy before the model, where it was made after it."""
+        module, made = self.module, strategy.site.unit
+        first = first_common_unit(module, runs, body)
+        block = module.places[made].block
+        early = next((unit for unit in (first, *module.ancestors(first)) if module.places[unit].block is block), None)
+        if early is None:
+            raise self._refused(strategy.node, "its strategy is made in a block of its own, after the Keras model")
+        if module.order[made] < module.order[early] and self.line is None:
+            return
+        between = units_of(block)[module.places[early].index : module.places[made].index]
+        lines = self._lines_of(strategy.node.args, between, early)
+        if lines is None or any(SETUP.search(module.code(unit)) for unit in between):
+            message = "its strategy is made after the Keras model, and cannot be made before it"
+            raise self._refused(strategy.node, message)
+        small = only_statement(made)
+        if self.line is None and (not isinstance(small, cst.Assign) or small.value is not strategy.node):
+            message = "its strategy is made after the Keras model, and not in a line of its own"
+            raise self._refused(strategy.node, message)
+        for line in lines:
+            self._raise(line, early)
+        if self.line is not None:
+            name, insert = self.line
+            self.edits.remove((module, insert))
+            self.line = name, Insert(early, insert.code)
+            self.edits.append((module, self.line[1]))
+        elif isinstance(small, cst.Assign):
+            self._raise(small, early)
+
+    def _raise(self, small: cst.Assign, early: cst.CSTNode) -> None:
+        """Move an assignment up to just before another line."""
+        head = "".join(self.module.code(target) for target in small.targets)
+        self.edits.append((self.module, Remove(small)))
+        unit = next(unit for unit in self.module.places if only_statement(unit) is small)
+        self.edits.append((self.module, Insert(early, (head, small.value), (unit,))))
+
+    def _lines_of(
+        self, arguments: Sequence[cst.Arg], between: Sequence[Unit], early: cst.CSTNode
+    ) -> list[cst.Assign] | None:
+        """The assignments among some lines that arguments are made of, which may as well be done before all of these
+        lines; None where that is not known."""
+        scope, order = self.draft.scope_of(self.frame), self.module.order
+        lines: dict[str, cst.Assign] = {}
+        met = {name.value for argument in arguments for name in nodes_in(argument.value, cst.Name)}
+        pending = sorted(met)
+        if not all(self._may_be_earlier(argument.value) for argument in arguments):
+            return None
+        while pending:
+            name = pending.pop()
+            bindings = [mention for mention in self.draft.scopes.of_variable(name, scope) if mention.binds]
+            if not any(order.get(mention.unit, -1) >= order[early] for mention in bindings):
+                continue
+            small = only_statement(bindings[0].unit)
+            alone = len(bindings) == 1 and bindings[0].unit in between
+            if not alone or not isinstance(small, cst.Assign) or len(small.targets) != 1:
+                return None
+            if not self._may_be_earlier(small.value):
+                return None
+            lines[name] = small
+            inner = {read.value for read in nodes_in(small.value, cst.Name)} - met
+            met |= inner
+            pending += sorted(inner)
+        targets = (part.target for unit in between for part in nodes_in(unit, cst.AssignTarget))
+        changed = {root.value for part in targets if not isinstance(part, cst.Name) and (root := root_name(part))}
+        units = {small: order[unit] for unit in between if (small := only_statement(unit)) is not None}
+        return sorted(lines.values(), key=lambda line: units[line]) if not changed & met else None
+
+    def _may_be_earlier(self, value: cst.BaseExpression) -> bool:
+        """Whether an expression may as well be evaluated before a model is made: TensorFlow sees the same devices."""
+        known = self.value(self.module, value)
+        if known is not None and all(isinstance(option, Visible) for option in options(known)):
+            return True
+        return not any(is_impure(node) and not _formats_text(node) for node in walk(value))
+
+    # ---- inputs ----
+
+    def _check_features(self) -> None:
+        """Refuse where features are given by names that are not those of the model's inputs: Keras 3 names an input
+        otherwise than TensorFlow 1 did, where the program does not."""
+        named = {
+            text_of(arg.value)
+            for module in self.facts.modules
+            for call in module.calls
+            for arg in call.args
+            if arg.keyword is not None and arg.keyword.value == "name"
+            and names.canonical(self.facts.modules[module].symbols.get(call.func, "")) == "keras.layers.Input"
+        }  # fmt: skip
+        for module in self.facts.modules:
+            for keys in _feature_keys(module):
+                if not keys <= named:
+                    message = f"its features are named {min(map(str, keys - named))}, which no Input of the program is"
+                    raise self._refused(self.call, message)
+
+
+def _formats_text(node: cst.CSTNode) -> bool:
+    """`"/gpu:{}".format(i)`"""
+    func = node.func if isinstance(node, cst.Call) else None
+    return isinstance(func, cst.Attribute) and func.attr.value == "format" and isinstance(func.value, cst.SimpleString)
+
+
+def _feature_keys(module: Module) -> Iterator[set[str | None]]:
+    """The keys of the dicts that stand where a dataset's features do: first in a pair that a function returns, or in
+    what from_tensor_slices() takes."""
+    for node in (*module.calls, *module.all_of(cst.Return), *module.all_of(cst.Lambda)):
+        if isinstance(node, cst.Call):
+            method = node.func.attr.value if isinstance(node.func, cst.Attribute) else ""
+            value = node.args[0].value if method in _MAKES_DATA and node.args else None
+        elif isinstance(node, cst.Return | cst.Lambda):
+            value = node.value if isinstance(node, cst.Return) else node.body
+            value = value if isinstance(value, cst.Tuple) else None
+        first = value.elements[0].value if isinstance(value, cst.Tuple) and len(value.elements) > 1 else value
+        if isinstance(first, cst.Dict):
+            yield {text_of(part.key) for part in first.elements if isinstance(part, cst.DictElement)}
