@@ -299,6 +299,14 @@ def watch_shuffle(tf, still):
         return result
 
     dataset.shuffle = shuffle
+    fused = flavours.optional("tensorflow.python.data.experimental.ops.shuffle_ops")
+    if hasattr(fused, "_ShuffleAndRepeatDataset"):
+        fused._ShuffleAndRepeatDataset = shuffled_and_repeated
+
+
+def shuffled_and_repeated(dataset, buffer_size, count=None, seed=None):
+    """What `dataset.apply(shuffle_and_repeat(...))` does in one operation."""
+    return dataset.shuffle(buffer_size, seed=seed).repeat(count)
 
 
 def shuffle_of(dataset):

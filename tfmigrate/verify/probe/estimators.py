@@ -11,7 +11,7 @@ import os
 
 import numpy as np
 
-from . import aligned, weights
+from . import aligned, facts, flavours, weights
 from .content import fingerprint_of
 from .graph import PROBE_LEARNING_RATE
 
@@ -43,6 +43,13 @@ NAMES = {
     ),
 }
 """Class of tf.train -> the name of Keras's, and where it keeps what Keras calls so."""
+DESCRIBED = frozenset(
+    ["rate", "stddev", "cell", weights.CREATED]
+    + [part + end for part in facts.REGULARIZED for end in ("_regularizer", "_constraint")]
+)
+"""Attributes of layers of Keras."""
+LINEAR = ("GradientDescentOptimizer", "MomentumOptimizer")
+"""Those whose steps are as large as the gradients and the rate are."""
 SMALL = {"adagrad": {"epsilon": 1e-8}}
 """tf.train's Adagrad has no epsilon; beside an accumulator of 0.1 and more, 1e-8 is below float32's resolution."""
 
@@ -66,6 +73,9 @@ def install(tf, recorder):
     owner._call_model_fn = watcher.call_model_fn(owner._call_model_fn)
     owner._call_input_fn = watcher.call_input_fn(owner._call_input_fn)
     optimizer.compute_gradients = watcher.compute_gradients(optimizer.compute_gradients)
+    of_keras = flavours.optional("tensorflow.python.keras.optimizer_v2.optimizer_v2")
+    if hasattr(of_keras, "OptimizerV2"):  # what a Keras model trains with in model_to_estimator()
+        of_keras.OptimizerV2.get_gradients = watcher.get_gradients(of_keras.OptimizerV2.get_gradients)
     silence_dropout(watcher)
     layer = tf.keras.layers.Layer
     layer.add_weight = watcher.add_weight(layer.add_weight)
@@ -84,10 +94,27 @@ def silence_dropout(watcher):
         "tensorflow.python.keras.legacy_tf_layers.core",
         "keras.legacy_tf_layers.core",
     ):
-        try:
-            importlib.import_module(name).Dropout.call = call
-        except ImportError:
-            continue
+        module = flavours.optional(name)
+        if module is not None:
+            module.Dropout.call = call
+
+
+def keras_model_of(estimator, tf):
+    """The Keras model of which model_to_estimator() made an Estimator, or None."""
+    function = vars(estimator).get("_model_fn")
+    contents = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
+    return next((part for part in contents if isinstance(part, tf.keras.models.Model)), None)
+
+
+def described_layers(model):
+    """What the layers of a Keras model drop, and what penalises or bounds their weights, as layers without weights: the
+    Estimator trains those of a copy."""
+    found = []
+    for layer in weights.leaf_layers(model):
+        told = dict((key, part) for key, part in vars(layer).items() if key in DESCRIBED)
+        told["weights"] = ()
+        found.append(type(type(layer).__name__, (object,), told)())
+    return found
 
 
 class Layer(object):
@@ -157,10 +184,11 @@ class GraphModel(object):
         self.weights = []
         self.trainable_weights = []
         self.dropouts = []
+        self.described = []
 
     @property
     def layers(self):
-        return [Layer(self.weights)] + [Dropout(rate) for rate in self.dropouts]
+        return [Layer(self.weights)] + [Dropout(rate) for rate in self.dropouts] + self.described
 
 
 class Flavour(object):
@@ -182,6 +210,11 @@ class Training(object):
         """replica -> [(gradient, variable)]"""
         self.dropouts = []
         """The rates of the first replica's."""
+        self.described = []
+        """See described_layers()."""
+        self.divided = 1
+        """By what the gradients are divided once more: an optimizer of tf.train divides by the number of replicas what
+        a Keras model has divided by it. That is told as gradients that are whole, and a lower rate."""
         self.optimizer = None
         self.mirrored = ()
         self.variables = None
@@ -204,6 +237,7 @@ class Watcher(object):
         self.flavour = Flavour(tf.__version__)
         self.session = None
         self.values = {}
+        self.averages = {}
         self.makers = {}
         """name of a variable -> the number of the layer that made it, in the order in which layers are made"""
 
@@ -259,7 +293,14 @@ class Watcher(object):
                 nest = self.tf.nest
                 chosen = features.chosen() if isinstance(features, Features) else features
                 arrays = nest.flatten(chosen) + ([] if labels is None else nest.flatten(labels))
-                self.training.parts[self.replica()] = (arrays, spec.loss)
+                loss, keras = spec.loss, keras_model_of(estimator, self.tf)
+                if keras is not None:  # which divides it by the number of replicas
+                    replicas = self.tf.distribute.get_strategy().num_replicas_in_sync
+                    loss = loss * replicas
+                    self.training.described = described_layers(keras)
+                    if not hasattr(self.training.optimizer, "get_config"):
+                        self.training.divided = replicas
+                self.training.parts[self.replica()] = (arrays, loss)
             return spec
 
         return call_model_fn
@@ -287,23 +328,45 @@ class Watcher(object):
         def compute_gradients(optimizer, *args, **kwargs):
             training = self.training if self.mode == "train" else None
             if training is not None and training.variables is None:
-                step = self.v1.train.get_global_step()
-                trainable = set(name_of(variable) for variable in self.v1.trainable_variables())
-                training.mirrored = self.by_layer([
-                    variable
-                    for variable in self.v1.global_variables()
-                    if variable is not step and name_of(variable) != "global_step" and "/replica_" not in variable.name
-                ])  # fmt: skip
-                # A mirrored variable grows the graph when it is asked for what it has not; its parts do not.
-                training.variables = [first(variable) for variable in training.mirrored]
-                training.trainable = [v for v in training.variables if name_of(v) in trainable]
-                training.optimizer = optimizer
+                self.optimized(training, optimizer)
             result = original(optimizer, *args, **kwargs)
             if training is not None:
                 training.gradients[self.replica()] = [(g, name_of(v)) for g, v in result if g is not None]
             return result
 
         return compute_gradients
+
+    def get_gradients(self, original):
+        """As compute_gradients, of an optimizer of Keras."""
+
+        @functools.wraps(original)
+        def get_gradients(optimizer, loss, params):
+            training = self.training if self.mode == "train" else None
+            if training is not None and training.variables is None:
+                self.optimized(training, optimizer)
+            result = original(optimizer, loss, params)
+            if training is not None:
+                pairs = zip(result, self.tf.nest.flatten(params))
+                training.gradients[self.replica()] = [(g, name_of(v)) for g, v in pairs if g is not None]
+            return result
+
+        return get_gradients
+
+    def optimized(self, training, optimizer):
+        """Note what there is before an optimizer makes variables of its own."""
+        step = self.v1.train.get_global_step()
+        trainable = set(name_of(variable) for variable in self.v1.trainable_variables())
+        own = set(name_of(variable) for variable in getattr(optimizer, "weights", ()))
+        training.mirrored = self.by_layer([
+            variable
+            for variable in self.v1.global_variables()
+            if variable is not step and name_of(variable) != "global_step" and "/replica_" not in variable.name
+            and name_of(variable) not in own
+        ])  # fmt: skip
+        # A mirrored variable grows the graph when it is asked for what it has not; its parts do not.
+        training.variables = [first(variable) for variable in training.mirrored]
+        training.trainable = [v for v in training.variables if name_of(v) in trainable]
+        training.optimizer = optimizer
 
     def seed_graph(self):
         """Kernels that promise determinism want a seed, and an Estimator makes a graph for each call."""
@@ -339,7 +402,9 @@ class Watcher(object):
     def read(self, variables):
         if self.session is None:
             return [self.values[name_of(variable)] for variable in variables]
-        return [np.array(value) for value in self.session.run(list(variables))]
+        # Each replica keeps moving averages of its own; what is evaluated and saved is their mean.
+        places = [self.averages.get(name_of(variable), variable) for variable in variables]
+        return [np.array(value) for value in self.session.run(places)]
 
     def assign(self, variables, values):
         for variable, value in zip(variables, values):
@@ -351,6 +416,8 @@ class Watcher(object):
 
     def optimizer_settings(self, model):
         optimizer = self.training.optimizer
+        if hasattr(optimizer, "get_config"):
+            return type(optimizer).__name__.lower(), settings_of(optimizer)
         name, places = NAMES.get(type(optimizer).__name__, (type(optimizer).__name__.lower(), {}))
         config = dict(SMALL.get(name, {}))
         for place, key in places.items():
@@ -358,6 +425,8 @@ class Watcher(object):
             config[key] = value if isinstance(value, (int, float, bool)) else "a schedule"
         if config.get("learning_rate") == "a schedule":
             config["learning_rate"] = {"class_name": schedule_name(getattr(optimizer, places_of(places)))}
+        elif "learning_rate" in config and type(optimizer).__name__ in LINEAR:
+            config["learning_rate"] /= self.training.divided
         return name, config
 
     def loss_name(self, model):
@@ -373,16 +442,21 @@ class Watcher(object):
 
     def begin(self, training):
         """While the graph can still grow: the operations that set the initial weights."""
-        self.assignments = {}
+        self.assignments, self.averages = {}, {}
         for variable in training.mirrored:
             own = []
+            if len(parts_of(variable)) > 1 and "OnRead" in type(variable).__name__:
+                parts = [self.tf.convert_to_tensor(part) for part in parts_of(variable)]
+                self.averages[name_of(variable)] = self.tf.add_n(parts) / float(len(parts))
             for part in parts_of(variable):
                 place = self.v1.placeholder(part.dtype.base_dtype, part.shape)
                 own.append((part, place, self.v1.assign(part, place)))
             self.assignments[name_of(variable)] = own
         training.rate = rate_of(training.optimizer)
+        if isinstance(training.rate, float) and type(training.optimizer).__name__ in LINEAR:
+            training.rate /= training.divided
         training.dense = [
-            [(self.tf.convert_to_tensor(gradient), name) for gradient, name in training.gradients[replica]]
+            [(self.tf.convert_to_tensor(part) * training.divided, name) for part, name in training.gradients[replica]]
             for replica in sorted(training.gradients)
         ]
 
@@ -392,7 +466,7 @@ class Watcher(object):
         model = self.model_of(training.estimator)
         model.weights = list(training.variables)
         model.trainable_weights = list(training.trainable)
-        model.dropouts = training.dropouts
+        model.dropouts, model.described = training.dropouts, training.described
         training.call = recorder.begin(
             model,
             self,
@@ -489,7 +563,20 @@ def first(variable):
     return parts_of(variable)[0]
 
 
+def settings_of(optimizer):
+    """The settings of an optimizer of Keras."""
+    config = optimizer.get_config()
+    rate = config.get("learning_rate")
+    if isinstance(rate, dict):
+        config["learning_rate"] = {"class_name": rate.get("class_name")}
+    kinds = (int, float, bool, np.number, dict)
+    return dict((key, part) for key, part in config.items() if isinstance(part, kinds))
+
+
 def rate_of(optimizer):
+    if hasattr(optimizer, "get_config"):
+        rate = optimizer.get_config().get("learning_rate")
+        return None if isinstance(rate, dict) else float(rate)
     for place in ("_lr", "_learning_rate"):
         value = getattr(optimizer, place, None)
         if value is not None and not callable(value):
