@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.kit import check_refused
+from tfmigrate.settings import Settings
 
 HEAD = """\
 import os
@@ -53,3 +54,25 @@ def test_gpus_are_chosen_or_set_up(line: str, words: tuple[str, ...]) -> None:
 def test_arguments_that_cannot_be_read_are_named(arguments: str, words: str) -> None:
     (finding,) = check_refused(HEAD.format(line="pass", arguments=arguments), "TFM106").findings
     assert finding.message.startswith(f"the call of multi_gpu_model cannot be read: {words}")
+
+
+def test_a_number_that_callers_pass_is_theirs_to_know_earlier() -> None:
+    text = """\
+import json
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+
+def spread(model, count):
+    return multi_gpu_model(model, gpus=count)
+
+
+model = Sequential([Dense(1, input_shape=(4,))])
+settings = json.load(open("settings.json"))
+parallel = spread(model, settings["gpus"])
+parallel.compile("sgd", "mse")
+"""
+    refused = check_refused(text, "TFM103", settings=Settings(ignore=("TFM026",)))
+    (message,) = [finding.message for finding in refused.findings if finding.code == "TFM103"]
+    assert message.endswith("move what spread() is passed for it above that line")

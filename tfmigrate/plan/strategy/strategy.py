@@ -19,6 +19,7 @@ from tfmigrate.understand.folding import constant
 from tfmigrate.understand.lifecycle import Guard, Wrap
 from tfmigrate.understand.objects import receiver_of, sets_attribute
 from tfmigrate.understand.program import Module, Unit, dotted, suites_of
+from tfmigrate.understand.reaching import parameters_of
 from tfmigrate.understand.values import Frame, Items, Literal, Site, Visible
 from tfmigrate.walk import nodes_in, walk
 from tfmigrate.written import Code, Written
@@ -143,7 +144,11 @@ def _count(carrier: Carrier, wrap: Wrap, owner: Frame, before: Unit, tf: str, qu
 def count_too_late(wrap: Wrap, owner: Frame, before: Unit) -> Refusal:
     """Why the number of GPUs of a wrap cannot be written where its model is made."""
     assert wrap.gpus is not None
-    return _too_late(f"gpus={wrap.site.frame.module.code(wrap.gpus)}", "its definition", wrap, owner, before)
+    gpus, function = wrap.site.frame.module.code(wrap.gpus), wrap.site.frame.function
+    needed = "its definition"
+    if isinstance(function, cst.FunctionDef) and function is not owner.function and gpus in parameters_of(function):
+        needed = f"what {function.name.value}() is passed for it"
+    return _too_late(f"gpus={gpus}", needed, wrap, owner, before)
 
 
 def counts_by_attribute(wrap: Wrap) -> bool:
