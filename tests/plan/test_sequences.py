@@ -268,3 +268,32 @@ def test_a_sequence_that_is_an_iterator_too_is_given_in_epochs_and_not_made_a_da
     own = "class More(Rows):\n    def __next__(self):\n        return load(0)\n"
     script = SCRIPT.format(call="fit_generator(more, 3, 2)").replace("class More(Rows):\n    pass\n", own)
     assert migrate(script).after.endswith("model.fit(Epochs(more, 3), epochs=2)\n")
+
+
+@pytest.mark.parametrize(
+    ("steps", "whole"),
+    [
+        ("pictures.samples // pictures.batch_size", True),
+        ("length // 3", True),
+        ("max(1, length // 3)", True),
+        ("int(length / 3)", True),
+        ("7", True),
+        ("length / 3", False),
+        ("length // size", False),
+        ("max(1, size)", False),
+        ("args.steps", True),
+        ("args.other", False),
+        ("args.unset", False),
+    ],
+)
+def test_only_what_may_be_no_integer_is_rounded(steps: str, whole: bool) -> None:
+    head = (
+        "import argparse\nfrom elsewhere import size\nparser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--steps', type=int, default=100)\nparser.add_argument('--other', default=100)\n"
+        "parser.add_argument('--unset', type=int)\nargs = parser.parse_args()\n"
+    )
+    text = head + SCRIPT.format(call=f"fit_generator(pictures, steps_per_epoch={steps}, epochs=2)")
+    (result,) = migrate_sources({"train.py": text}, Settings())
+    assert "class Epochs" in result.after
+    assert ("self.steps = steps\n" in result.after) is whole
+    assert ("rounded up" in result.after) is not whole

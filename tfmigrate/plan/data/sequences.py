@@ -12,10 +12,11 @@ from tfmigrate.plan.change.calls import FIT, FIT_GENERATOR, Revision, is_false, 
 from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.data.batches import Data, data_of
 from tfmigrate.plan.data.lengths import is_length, is_length_of_flow, is_own_length
+from tfmigrate.plan.data.steps import is_count
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import dotted
+from tfmigrate.understand.program import dotted, only_statement
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import ClassValue, Instance, Opaque, Symbol, Value
 from tfmigrate.walk import walk
@@ -67,12 +68,49 @@ def check(context: Context) -> Iterator[CallChange]:
         if any(place in wrapped or not isinstance(place, cst.Call) for place in places)
     }
 
+    are_counts = bool(wrapped) and context.migration.once(_all_counted)
+
     def is_needless(unit: cst.BaseStatement) -> bool:
-        """Whether a line copies a setting that has its default in every Sequence here."""
+        """Whether a line copies a setting that has its default in every Sequence here, or rounds integers."""
+        rounds = _rounding(unit) if isinstance(unit, cst.SimpleStatementLine) else None
+        if rounds is not None:
+            return rounds is are_counts
         set_here = {node.attr.value for node in walk(unit) if isinstance(node, cst.Attribute)}
         return isinstance(unit, cst.SimpleStatementLine) and not set_here.isdisjoint(LOADING.keys() - kept)
 
     yield from helper.brought_by(wrapped, wrapped.values(), leave_out=is_needless)
+
+
+def _rounding(unit: cst.SimpleStatementLine) -> bool | None:
+    """Whether a line of the class rounds the steps that it is given; None where it does not set them."""
+    assign = only_statement(unit)
+    if not isinstance(assign, cst.Assign) or dotted(assign.targets[0].target) != "self.steps":
+        return None
+    return not isinstance(assign.value, cst.Name)
+
+
+def _all_counted(migration: Migration) -> bool:
+    """Whether every number of steps in the program is surely an integer."""
+    modules = tuple(migration.facts.modules)
+    for module, facts in migration.facts.modules.items():
+        scopes = migration.scopes_of(module)
+
+        def counts_pictures(node: cst.BaseExpression, facts: Facts = facts) -> bool:
+            if not isinstance(node, cst.Attribute) or node.attr.value not in ("samples", "n", "batch_size"):
+                return False
+            owners = facts.options(node.value)
+            return bool(owners) and all(flow_of(owner) is not None for owner in owners)
+
+        steps = (
+            batches.steps
+            for use in facts.uses
+            if use.method in _TRAIN
+            for batches in data_of(use)
+            if batches.parameter != "validation_data"
+        )
+        if not all(step is None or is_count(step.value, facts, scopes, modules, counts_pictures) for step in steps):
+            return False
+    return True
 
 
 _ONE_EPOCH = (

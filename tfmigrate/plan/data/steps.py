@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import libcst as cst
 
@@ -134,4 +134,51 @@ def _is_whole(node: cst.BaseExpression, facts: Facts) -> bool:
     known = facts.options(node)
     return isinstance(node, cst.Integer) or (
         bool(known) and all(isinstance(option, Literal) and isinstance(option.value, int) for option in known)
+    )
+
+
+_WHOLE = frozenset({"len", "int", "round"})
+"""Functions that give an integer, `round` with one argument."""
+
+
+def is_count(
+    node: cst.BaseExpression,
+    facts: Facts,
+    scopes: Scopes,
+    modules: Sequence[Module],
+    is_known: Callable[[cst.BaseExpression], bool],
+) -> bool:
+    """Whether an expression is surely an integer, also one that is computed from integers, and so never None.
+
+    `is_known`: whether an expression is one that the caller knows to be an integer.
+    """
+    node = settled(node, scopes)
+
+    def are_counts(*parts: cst.BaseExpression) -> bool:
+        return all(is_count(part, facts, scopes, modules, is_known) for part in parts)
+
+    if isinstance(node, cst.Call):
+        name = node.func.value if isinstance(node.func, cst.Name) and node.func not in facts.symbols else ""
+        if name in _WHOLE:
+            return len(node.args) == 1
+        return name in _AS_GIVEN and len(node.args) > 1 and are_counts(*(arg.value for arg in node.args))
+    if isinstance(node, cst.BinaryOperation):
+        exact = isinstance(node.operator, cst.FloorDivide | cst.Multiply | cst.Add | cst.Subtract)
+        return exact and are_counts(node.left, node.right)
+    if isinstance(node, cst.Attribute) and _is_integer_option(node, facts, modules):
+        return True
+    return is_known(node) or _is_whole(node, facts)
+
+
+def _is_integer_option(node: cst.Attribute, facts: Facts, modules: Sequence[Module]) -> bool:
+    """Whether it is what the command line gives for an option that is declared as an integer, with a default."""
+    if not any(isinstance(option, Opaque) and option.settings for option in facts.options(node.value)):
+        return False
+    declared = [keywords(call) for _, call in declarations(node, modules) if not is_of_absl(call)]
+    return bool(declared) and all(
+        "type" in named
+        and dotted(named["type"].value) == "int"
+        and "default" in named
+        and isinstance(named["default"].value, cst.Integer)
+        for named in declared
     )

@@ -12,6 +12,7 @@ class Epochs(tf.keras.utils.Sequence):
         self.workers = getattr(data, "workers", 1)
         self.use_multiprocessing = getattr(data, "use_multiprocessing", False)
         self.max_queue_size = getattr(data, "max_queue_size", 10)
+        self.steps = steps
         self.steps = -int(-(steps or len(data)) // 1)  # rounded up, as old Keras counted
 
     def __len__(self):
