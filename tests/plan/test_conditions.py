@@ -88,3 +88,30 @@ def test_a_guard_that_asks_for_gpus_beside_other_things_goes_with_its_wrap(test:
     assert f"if {test}:" not in after
     assert "        model.compile('sgd', 'mse')\n    return model\n" in after
     assert after.count("with strategy.scope():") == 1
+
+
+def test_a_long_condition_has_a_line_for_each_part() -> None:
+    after = check_migrated(
+        """\
+from tensorflow.keras.layers import Dense
+from tensorflow.keras.models import Sequential
+from tensorflow.keras.utils import multi_gpu_model
+
+
+def train(several_cards_wanted, on_this_machine, number_of_graphics_cards, everywhere):
+    model = Sequential([Dense(1, input_shape=(4,))])
+    if several_cards_wanted and (on_this_machine or everywhere) and number_of_graphics_cards > 1:
+        model = multi_gpu_model(model, number_of_graphics_cards)
+    model.compile("sgd", "mse")
+    model.train_on_batch(x, y)
+"""
+    ).after
+    lines = (
+        "        if (",
+        "            several_cards_wanted",
+        "            and (on_this_machine or everywhere)",
+        "            and number_of_graphics_cards > 1",
+        "        )",
+        "        else tf.distribute.get_strategy()",
+    )
+    assert "\n".join(lines) in after

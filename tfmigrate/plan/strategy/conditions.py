@@ -88,6 +88,18 @@ def _operands(condition: Written) -> tuple[Written, ...]:
     return tuple(_plain(condition.part(name) or Written.of(side)) for name, side in sides)
 
 
+def clauses(condition: Written) -> tuple[str, tuple[Written, ...]]:
+    """The word between the parts of a condition, `and` or `or`, and these parts; of one test no word, and itself."""
+    tree = condition.tree
+    if not isinstance(tree, cst.BooleanOperation) or tree.lpar:
+        return "", (condition,)
+    left = condition.part("left") or Written.of(tree.left)
+    right = condition.part("right") or Written.of(tree.right)
+    word = "and" if isinstance(tree.operator, cst.And) else "or"
+    inner, parts = clauses(left)
+    return word, (*(parts if inner == word else (left,)), right)
+
+
 def _plain(test: Written) -> Written:
     """A test without the parentheses round it."""
     tree = test.tree

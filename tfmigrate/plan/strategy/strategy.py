@@ -10,7 +10,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.device_names import first_gpus, gpus_of
-from tfmigrate.plan.strategy.conditions import any_of
+from tfmigrate.plan.strategy.conditions import any_of, clauses
 from tfmigrate.plan.strategy.gpus import Kind, Kinds, kinds_of_all
 from tfmigrate.plan.strategy.guards import MISSING_DEVICES, handles, negated, operand
 from tfmigrate.plan.strategy.model_group import Refusal, shares_object
@@ -25,6 +25,8 @@ from tfmigrate.walk import nodes_in, walk
 from tfmigrate.written import Code, Written
 
 _LINE = 100
+_CONDITION = 80
+"""Characters of a condition that stands behind its `if`, which is indented."""
 _REPEATABLE = (cst.Name, cst.Attribute, cst.Subscript)
 """What reads well more than once."""
 
@@ -88,8 +90,19 @@ class Strategy:
         line = Written.of(f"{name} = ", mirrored, " if ", self.condition, f" else {default}")
         if len(line.text) <= _LINE:
             return line.code
-        choice = (mirrored, f"\n{indent}if ", self.condition, f"\n{indent}else {default}")
+        condition = _in_lines(self.condition, indent)
+        choice = (mirrored, f"\n{indent}if ", *condition, f"\n{indent}else {default}")
         return Written.of(f"{name} = (\n{indent}", *choice, "\n)").code
+
+
+def _in_lines(condition: Written, indent: str) -> tuple[Written | str, ...]:
+    """A condition, a line for each of its parts where it is long."""
+    word, parts = clauses(condition)
+    if len(condition.text) <= _CONDITION or not word:
+        return (condition,)
+    deeper = f"\n{indent}{indent}"
+    others = (piece for part in parts[1:] for piece in (f"{deeper}{word} ", part))
+    return ("(", deeper, parts[0], *others, f"\n{indent})")
 
 
 ALL_WORKERS = Strategy(Written.of(), ((),), "MultiWorkerMirroredStrategy")
