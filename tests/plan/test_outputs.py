@@ -155,3 +155,10 @@ def test_outputs_that_cannot_be_written_so_are_left_and_reported(lines: str) -> 
 )
 def test_outputs_of_others_stay(lines: str) -> None:
     assert migrated(lines, "TFM240") == (lines, [])
+
+
+def test_the_lists_of_many_outputs_are_made_by_a_product() -> None:
+    four = "i = Input((4,))\nfour = Model(i, [Dense(1)(i), Dense(1)(i), Dense(1)(i), Dense(1)(i)])\n"
+    lines = f"{four}four.compile('sgd', 'mse', metrics="
+    assert migrated(f"{lines}['mae'])", "TFM233") == (f"{lines}[['mae']] * 4)", ["rewrite"])
+    assert migrated(f"{lines}[['mae']] * 4)", "TFM233") == (f"{lines}[['mae']] * 4)", [])

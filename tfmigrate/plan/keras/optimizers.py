@@ -352,12 +352,14 @@ def _squared_epsilon(
             number = isinstance(argument.value, cst.Float)
             square = ("(", argument.value, ") ** 2")
             code = repr(float(f"{float(text) ** 2:.12g}")) if number else square
-            arguments[position] = with_code(argument, code)
+            same = number and float(text) in (0, 1)
+            arguments[position] = argument if same else with_code(argument, code)
             name = known.rsplit(".", 1)[-1]
             name = {"rmsprop": "RMSprop", "adagrad": "Adagrad"}.get(name, name)
             message = f"{name} added epsilon to the square root and adds it under the root now: it takes its square"
             why = Remark(call, f"{text if number else 'epsilon'} squared: {UNDER_ROOT}")
-            yield CallChange(codes.OPTIMIZER_EPSILON, call, message, more=(why,))
+            if not same:
+                yield CallChange(codes.OPTIMIZER_EPSILON, call, message, more=(why,))
             if number and float(text) >= _LARGE_EPSILON:
                 message = (
                     f"an epsilon of {text} is as large as the roots of many gradients, so its square is only an "

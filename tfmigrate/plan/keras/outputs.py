@@ -52,15 +52,26 @@ def metrics_of_outputs(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
         if count is None:
             yield from _of_each_loss(losses, metrics.value, facts)
         elif count > 1:
-            edit = Replace(metrics.value, ("[", *listed([(metrics.value,)] * count), "]"))
+            edit = Replace(metrics.value, _for_each(metrics.value, count))
             yield CallChange(codes.METRICS_OF_OUTPUTS, metrics.value, _story(count, metrics.value, facts), edit)
+
+
+_FEW = 3
+"""Outputs whose lists are written one by one."""
+
+
+def _for_each(metrics: cst.List, count: int) -> Code:
+    """A list of metrics for each of some outputs; the lists of many are made by `*`."""
+    if count > _FEW:
+        return "[", metrics, f"] * {count}"
+    return "[", *listed([(metrics,)] * count), "]"
 
 
 def _of_each_loss(losses: cst.BaseExpression | None, metrics: cst.List, facts: Facts) -> Iterator[CallChange]:
     """Of a model out of sight that has several losses, one for each output or each by the name of its output."""
     if isinstance(losses, cst.List) and all(isinstance(element, cst.Element) for element in losses.elements):
         count = len(losses.elements)
-        code: Code = ("[", *listed([(metrics,)] * count), "]")
+        code = _for_each(metrics, count)
     else:
         items = named_items(losses) or {}
         count = len(items)
