@@ -202,13 +202,11 @@ class _Plan:
 def _plan(paths: Sequence[str], settings: Settings, tell: Tell | None = None) -> _Plan:
     wanted = _needles(settings)
     sources = [path for path in paths if not _names_packages(path)]
-    scanned = scan.search(
-        sources, (*wanted, *_USERS) if settings.asks_for_names else wanted, settings.exclude, settings.root
-    )
+    needles = (*wanted, *_USERS) if settings.asks_for_names else wanted
+    scanned = scan.search(sources, needles, settings.exclude, settings.root)
+    seen = {*scanned.paths, *set(paths).difference(sources)}
     if not scanned.files and not settings.asks_for_projects:
-        errors = tuple(sorted(scanned.errors, key=lambda file: file.path))
-        users = no_users if errors or settings.asks_for_names else lambda: _users(scanned.paths)
-        return _Plan(Result(errors, len({*scanned.paths, *set(paths).difference(sources)}), (), users), {}, ())
+        return _Plan(_result(scanned.errors, seen, (), scanned, settings), {}, ())
     hits = [file for file in scanned.files if any(needle in file.data for needle in wanted)]
     programs = _programs(hits, sources, settings)
     alone = [file for file in scanned.files if file.path not in programs.files]
@@ -223,37 +221,51 @@ def _plan(paths: Sequence[str], settings: Settings, tell: Tell | None = None) ->
         *scanned.errors,
     )
     files = (*files, *(pins_file for pins_file in skipped if all(pins_file.path != file.path for file in files)))
-    if any(file.changed for file in files):
-        from tfmigrate import importers, outside, readers  # Late: most runs change nothing.
-
-        questions = (importers.of_removed_names(files), readers.of_written_files(files))
-        files = (*files, *outside.reported(questions, read, paths, settings))
+    files = (*files, *_outside(files, read, paths, settings))
     files, waiting = _with_projects(files, paths, settings, read, groups)
     others = programs.others | waiting.keys()
     reported = incomplete.held_back(
         files, lambda path: path not in others, programs.imports() if others else {}, waiting
     )
     searched = {file.path for file in scanned.files}
-    # An importer may change though every finding stands in the file with the hit; one that does not parse is not ours.
-    reported = [
-        f
-        for f in reported
-        if f.findings or f.changed or (f.status != "unchanged" and (f.path in searched or f.path not in read))
-    ]
-    result = Result(
-        tuple(sorted(reported, key=lambda file: file.path)),
-        # Requirements files, and modules outside the given paths, are read when a program of theirs is.
-        len(
-            {
-                *scanned.paths,
-                *set(paths).difference(sources),
-                *(file.path for file in reported if file.path in read),
-            }
-        ),
-        tuple(map(tuple, groups)),
-        no_users if reported or settings.asks_for_names else lambda: _users(scanned.paths),
-    )
-    return _Plan(result, read, groups)
+    reported = [file for file in reported if _is_told(file, read, searched)]
+    # Requirements files, and modules outside the given paths, are read when a program of theirs is.
+    seen.update(file.path for file in reported if file.path in read)
+    return _Plan(_result(reported, seen, groups, scanned, settings), read, groups)
+
+
+def _result(
+    reported: Iterable[FileResult],
+    seen: Set[str],
+    groups: Iterable[Sequence[str]],
+    scanned: scan.Scan,
+    settings: Settings,
+) -> Result:
+    """`seen`: the paths of all files that were looked at."""
+    files = tuple(sorted(reported, key=lambda file: file.path))
+    users = no_users if files or settings.asks_for_names else lambda: _users(scanned.paths)
+    return Result(files, len(seen), tuple(map(tuple, groups)), users)
+
+
+def _outside(
+    files: Sequence[FileResult], read: Mapping[str, _Read], paths: Sequence[str], settings: Settings
+) -> Sequence[FileResult]:
+    """What is reported of files that belong to none of the programs."""
+    if not any(file.changed for file in files):
+        return ()
+    from tfmigrate import importers, outside, readers  # Late: most runs change nothing.
+
+    questions = (importers.of_removed_names(files), readers.of_written_files(files))
+    return outside.reported(questions, read, paths, settings)
+
+
+def _is_told(file: FileResult, read: Mapping[str, _Read], searched: Set[str]) -> bool:
+    """Whether the result has something to say of a file.
+
+    An importer may change though every finding stands in the file with the hit; one that does not parse is not ours.
+    """
+    ours = file.path in searched or file.path not in read
+    return bool(file.findings) or file.changed or (file.status != "unchanged" and ours)
 
 
 def _names_packages(path: str) -> bool:
