@@ -277,6 +277,20 @@ def test_the_optimizer_of_a_step_is_told_outside_the_scope() -> None:
     assert unbuilt(outside("optimizer")) == []
 
 
+def test_the_model_of_a_step_is_told_outside_the_scope() -> None:
+    assert ("TFM411", 2) in told(outside("model"))
+    for old, new in (("zip(gradients, model", "zip(gradients, other"), ("strategy.run(step", "print(step")):
+        assert "TFM411" not in {code for code, _ in told(outside("model").replace(old, new))}
+
+
+@pytest.mark.parametrize("other", ["OneDeviceStrategy('/cpu:0')", "TPUStrategy(tpu)"])
+def test_a_strategy_that_may_be_another_one_is_taken_for_mirrored(other: str) -> None:
+    made = f"MirroredStrategy() if several else tf.distribute.{other}"
+    assert told((MADE + STEP).replace("MirroredStrategy()", made)) == [("TFM418", 12)]
+    unknown = "MirroredStrategy() if several else tf.distribute.ParameterServerStrategy(cluster)"
+    assert told((MADE + STEP).replace("MirroredStrategy()", unknown)) == []
+
+
 def test_a_metric_may_stand_anywhere() -> None:
     assert {code for code, _ in told(outside("seen"))} == {"TFM418"}
 
@@ -368,6 +382,12 @@ def test_what_is_told_of_optimizers_fails_on_keras_3_alone(keras: int, python: P
     assert runs(built)
     assert runs(moved_out(built, "seen"))
     assert runs(moved_out(adam, "optimizer").replace("@tf.function\n", "")) is (keras == 2)
+
+
+@pytest.mark.runs_tensorflow
+@pytest.mark.parametrize("keras", [3, 2])
+def test_a_model_outside_the_scope_fails_on_both(keras: int, python: Python) -> None:
+    assert python(keras, moved_out(RUN, "model")).returncode
 
 
 def moved_out(program: str, name: str) -> str:

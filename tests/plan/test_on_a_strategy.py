@@ -47,6 +47,7 @@ FAILS = {
     "TFM412:1 before": {3: "Mixing different tf.distribute.Strategy"},
     "TFM412:2 before": {3: "Mixing different tf.distribute.Strategy", 2: "created inside a different distribution"},
     "TFM412:3 before": {3: "Mixing different tf.distribute.Strategy"},
+    "TFM412:7 before": {3: "Mixing different tf.distribute.Strategy"},
     "TFM413:1 before": {3: 'Need to be inside "with strategy.scope()"', 2: "was not created in the distribution"},
     "TFM414:1 before": {3: "CollectiveReduceV2", 2: "CollectiveReduceV2"},
     "TFM415:1 before": {3: "ValueError: Argument `validation_split`", 2: "ValueError: `validation_split` is only"},

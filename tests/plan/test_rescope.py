@@ -260,3 +260,33 @@ def test_a_model_that_another_module_builds_through_a_table() -> None:
     files = migrate_sources({"body.py": body, "table.py": table, "train.py": train}, Settings())
     assert [file.error for file in files if file.error] == []
     assert [(file.path, found.code) for file in files for found in file.findings] == [("train.py", "TFM412")]
+
+
+def test_an_optimizer_is_moved_where_the_strategy_may_be_of_one_device() -> None:
+    file = migrated("""
+        if gpus > 1:
+            strategy = tf.distribute.MirroredStrategy()
+        else:
+            strategy = tf.distribute.OneDeviceStrategy("/cpu:0")
+        optimizer = tf.keras.optimizers.Adam()
+        with strategy.scope():
+            model = Sequential([Input((4,)), Dense(1)])
+            model.compile(loss="mse", optimizer=optimizer)
+        model.fit(x, y, batch_size=8)
+        """)
+    assert codes(file) == [("TFM412", "rewrite")]
+    assert "scope():\n    optimizer = tf.keras.optimizers.Adam()\n    model" in file.after
+
+
+def test_an_optimizer_is_told_where_the_strategy_may_be_that_of_tpus() -> None:
+    file = migrated("""
+        try:
+            strategy = tf.distribute.TPUStrategy(tf.distribute.cluster_resolver.TPUClusterResolver())
+        except ValueError:
+            strategy = tf.distribute.MirroredStrategy()
+        optimizer = tf.keras.optimizers.Adam()
+        with strategy.scope():
+            model = Sequential([Input((4,)), Dense(1)])
+            model.compile(loss="mse", optimizer=optimizer)
+        """)
+    assert codes(file) == [("TFM412", "warn")]

@@ -2,7 +2,7 @@
 
 Measured with two replicas on TensorFlow 2.21, Keras 2 and 3: apply_gradients() adds up the gradients of the replicas,
 so that of a mean over each replica's part becomes N times that of the mean over the batch. An optimizer with slots
-made outside the scope fails on Keras 3 and works on Keras 2; metrics work anywhere.
+made outside the scope fails on Keras 3 and works on Keras 2; a model fails on both; metrics work anywhere.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import keywords
 from tfmigrate.plan.keras.sample_shapes import MEANS
-from tfmigrate.plan.on_strategy.outside import SYNCHRONOUS, Scoping, is_plain_sgd
+from tfmigrate.plan.on_strategy.outside import Scoping, is_plain_sgd, may_be_mirrored, sites_of
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.reaching import added, bindings_of, value_of
@@ -43,6 +43,7 @@ _SUMS = frozenset(
     {"tensorflow.add_n", "tensorflow.math.add_n", "tensorflow.reduce_sum", "tensorflow.math.reduce_sum"}
 )
 _Part = Literal["mean", "penalty"]
+_VARIABLES = frozenset({"trainable_variables", "trainable_weights", "variables", "weights"})
 _BINDERS = frozenset({"staticmethod", "classmethod"})
 
 
@@ -63,6 +64,7 @@ def misuses(
         for step in run.steps:
             yield from ((step.module, change) for change in _own_means(program, step))
             yield from _made_outside(modules[step.module], step, run.strategies, scoping)
+            yield from _built_outside(modules[step.module], step, run.strategies, scoping)
     classes = {
         model.instance.cls: None for use in trainings for model in use.models & scoped if model.instance is not None
     }
@@ -137,8 +139,8 @@ def _runners(facts: Facts, call: cst.Call) -> frozenset[StrategyObject]:
         for option in values
         if isinstance(option, Method) and option.name in _RUN and isinstance(option.receiver, StrategyObject)
     ]
-    synchronous = len(runs) == len(values) and all(strategy.name in SYNCHRONOUS for strategy in runs)
-    return frozenset(runs) if synchronous else frozenset()
+    strategies = frozenset(runs)
+    return strategies if len(runs) == len(values) and may_be_mirrored(strategies) else frozenset()
 
 
 def _own_means(program: _Program, step: FunctionValue) -> Iterator[CallChange]:
@@ -318,3 +320,29 @@ def _made_outside(
                 )
                 node = optimizer.config if optimizer.config is not None else site.unit
                 yield site.frame.module, CallChange(codes.COMPILE_OUTSIDE_SCOPE, node, message, action="warn")
+
+
+def _built_outside(
+    facts: Facts, step: FunctionValue, strategies: frozenset[StrategyObject], scoping: Scoping
+) -> Iterator[tuple[Module, CallChange]]:
+    """Models whose weights the step changes, built in no scope."""
+    for node in _variables_applied(step):
+        models = [option for option in facts.options(node.value) if isinstance(option, ModelObject)]
+        for model in models:
+            if all(scoping.outside(site, strategies) for site in sites_of(model)):
+                message = (
+                    "this model is built outside the scope of the strategy whose run() trains it: its variables belong "
+                    "to no replica, and training fails; build it in the scope"
+                )
+                change = CallChange(codes.MODEL_OUTSIDE_SCOPE, model.node, message, action="warn")
+                yield model.site.frame.module, change
+
+
+def _variables_applied(step: FunctionValue) -> Iterator[cst.Attribute]:
+    """`model.trainable_variables` in `optimizer.apply_gradients(zip(gradients, model.trainable_variables))`."""
+    for call in calls_in(step.node):
+        if isinstance(call.func, cst.Attribute) and call.func.attr.value == "apply_gradients":
+            for arg in call.args:
+                for node in walk(arg.value):
+                    if isinstance(node, cst.Attribute) and node.attr.value in _VARIABLES:
+                        yield node

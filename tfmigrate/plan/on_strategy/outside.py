@@ -24,6 +24,8 @@ from tfmigrate.walk import calls_in, walk
 Strategies = frozenset[StrategyObject]
 SYNCHRONOUS = frozenset({"MirroredStrategy", "MultiWorkerMirroredStrategy"})
 """Strategies for which the table above was measured."""
+_FALLBACKS = frozenset({"OneDeviceStrategy", "TPUStrategy"})
+"""What programs use in their place on other machines. Measured for OneDeviceStrategy: Keras 3 fails as there."""
 _OPTIMIZES = TRAINING | {"evaluate"}
 _WEIGHTLESS = frozenset(
     {
@@ -89,9 +91,15 @@ class Scoping:
         )
 
     def inside(self, site: Site) -> Strategies:
-        """The mirrored strategies in whose scope a place surely stands."""
+        """The strategies in whose scope a place surely stands, where one of them may be mirrored."""
         strategies = self.strategies(site) or frozenset()
-        return strategies if all(strategy.name in SYNCHRONOUS for strategy in strategies) else frozenset()
+        return strategies if may_be_mirrored(strategies) else frozenset()
+
+
+def may_be_mirrored(strategies: Strategies) -> bool:
+    """Whether one of the strategies that something may be is mirrored, and the others stand in for it."""
+    names = {strategy.name for strategy in strategies}
+    return bool(names & SYNCHRONOUS) and names <= SYNCHRONOUS | _FALLBACKS
 
 
 def is_conditional(strategy: StrategyObject) -> bool:
