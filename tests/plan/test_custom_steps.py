@@ -307,6 +307,9 @@ def test_a_metric_may_stand_anywhere() -> None:
         ("Adam(0.1)", "SGD(0.1)", []),
         ("    seen =", "    optimizer.build(model.trainable_variables)\n    seen =", []),
         ("    seen =", "    model.compile(optimizer)\n    seen =", []),
+        ("MirroredStrategy()", "MirroredStrategy(['/gpu:0'])", []),
+        ("MirroredStrategy()", "MirroredStrategy(devices=['/gpu:0', '/gpu:1'])", [6]),
+        ("MirroredStrategy()", "MultiWorkerMirroredStrategy()", []),
         ("import tensorflow", "import os\n\nos.environ['TF_USE_LEGACY_KERAS'] = '1'\nimport tensorflow", []),
     ],
 )

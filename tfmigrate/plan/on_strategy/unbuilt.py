@@ -13,11 +13,12 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.calls import named_arguments
 from tfmigrate.plan.on_strategy.custom_steps import applied, runs
 from tfmigrate.plan.on_strategy.outside import Scoping
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
-from tfmigrate.understand.values import FunctionValue, Made, Method
+from tfmigrate.understand.values import FunctionValue, Made, Method, StrategyObject
 from tfmigrate.walk import calls_in
 
 _COMPILES = "tensorflow.function"
@@ -31,6 +32,8 @@ def unbuilt(
     compiled = {function for facts in modules.values() for function in _compiled(facts)}
     in_compiled = {call for function in compiled for call in calls_in(function)}
     for run in runs(modules):
+        if not any(map(_may_have_replicas, run.strategies)):
+            continue
         for step in run.steps:
             if run.call not in in_compiled and step.node not in compiled:
                 continue
@@ -46,6 +49,14 @@ def unbuilt(
                     )
                     node = optimizer.config if optimizer.config is not None else site.unit
                     yield module, CallChange(codes.UNBUILT_OPTIMIZER, node, message, action="warn")
+
+
+def _may_have_replicas(strategy: StrategyObject) -> bool:
+    """Whether a strategy may have several replicas in one process. What several workers do was not measured."""
+    named = named_arguments(strategy.node, ("devices", "cross_device_ops")) or {}
+    devices = named["devices"].value if "devices" in named else None
+    one = isinstance(devices, cst.List | cst.Tuple) and len(devices.elements) == 1
+    return strategy.name == "MirroredStrategy" and not one
 
 
 def _built(facts: Facts) -> Iterator[Made]:
