@@ -317,6 +317,11 @@ def test_an_optimizer_that_a_compiled_step_builds_is_told(old: str, new: str, li
     assert unbuilt((MADE + STEP).replace(old, new, 1) if old else MADE + STEP) == lines
 
 
+def test_one_of_several_optimizers_is_told() -> None:
+    chosen = "    if fast:\n        optimizer = tf.keras.optimizers.Nadam(0.1)\n    seen ="
+    assert unbuilt((MADE + STEP).replace("    seen =", chosen, 1)) == [6]
+
+
 def test_a_function_may_be_compiled_by_a_call() -> None:
     program = MADE + STEP.replace("@tf.function\n", "")
     assert unbuilt(program + "\n\ntrain = tf.function(train)\n") == [6]

@@ -142,6 +142,7 @@ def test_no_module_elsewhere_is_suggested_for_one_whose_name_it_shares() -> None
         "seen = keras.metrics.Mean()\nif hasattr(seen, 'reset_states'):\n    seen.reset_states()\n",
         "keras.optimizers.Adam(0.1).beta_1\n",
         "tf.distribute.MirroredStrategy().unwrap(x)\n",
+        "tf.distribute.MirroredStrategy().experimental_run_v2\n",  # which TFM223 renames
         "import tensorflow.compat.v2 as tf2\ntf2.enable_v2_behavior()\n",
         "import tensorflow.compat.v1 as tf1\ntf1.compat.v1.placeholder(1)\ntf1.compat.v2.function(len)\n",
     ],

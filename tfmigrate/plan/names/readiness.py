@@ -158,9 +158,9 @@ class _Reader:
         return f"{self._keras()}.{base}" if base else ""
 
     def _is_lost(self, member: str) -> bool:
-        """Whether the class had a member, and has it no more. What the index has of a class of Keras is taken from its
-        source with all it mentions, so that only the members count that the tables know."""
-        known = not names.flavour(member) or names.canonical(member) in self._tables.gone
+        """Whether the class had a member, and has it no more. What the index has of a class is taken from its source
+        with all it mentions, so that only the members count that the tables know."""
+        known = names.canonical(member) in self._tables.gone
         return known and self._lacking(member) and bool(self._target.was_in(member))
 
     def _keywords(self) -> Iterator[_Lack]:

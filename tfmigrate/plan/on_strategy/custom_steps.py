@@ -95,13 +95,13 @@ def runs(modules: Mapping[Module, Facts]) -> Iterator[Run]:
                 yield Run(facts, call, strategies, steps)
 
 
-def applied(step: FunctionValue, facts: Facts) -> Iterator[Made]:
-    """The optimizers whose apply_gradients() a step calls, but for those that keep nothing for each weight."""
+def applied(step: FunctionValue, facts: Facts) -> Iterator[frozenset[Made]]:
+    """What each apply_gradients() of a step may apply, but for optimizers that keep nothing for each weight."""
     for call in calls_in(step.node):
         if isinstance(call.func, cst.Attribute) and call.func.attr.value == "apply_gradients":
-            for option in facts.options(call.func.value):
-                if isinstance(option, Made) and option.kind == "optimizer" and not is_plain_sgd(option):
-                    yield option
+            options = facts.options(call.func.value)
+            made = (option for option in options if isinstance(option, Made) and option.kind == "optimizer")
+            yield frozenset(optimizer for optimizer in made if not is_plain_sgd(optimizer))
 
 
 def _whole_batches(facts: Facts, call: cst.Call) -> Iterator[CallChange]:
@@ -311,7 +311,7 @@ def _made_outside(
     facts: Facts, step: FunctionValue, strategies: frozenset[StrategyObject], scoping: Scoping
 ) -> Iterator[tuple[Module, CallChange]]:
     """Optimizers that the step applies, made in no scope."""
-    for optimizer in applied(step, facts):
+    for optimizer in frozenset[Made]().union(*applied(step, facts)):
         for site in optimizer.sites:
             if scoping.outside(site, strategies):
                 message = (

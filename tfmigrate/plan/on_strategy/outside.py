@@ -211,7 +211,7 @@ class _Finder:
                 for site in use.parts
                 if any(isinstance(value, Made) and value.kind == kind for value in self._keras_calls(site))
             ),
-            key=_order,
+            key=order_of,
         )
 
     def _models(self, use: Use, models: list[ModelObject], strategies: Strategies, evidence: str) -> Iterator[Outside]:
@@ -220,7 +220,7 @@ class _Finder:
         if not all(weighty for _, weighty in evidence_of):
             return
         for model, weighty in evidence_of:
-            first = min(weighty, key=_order)
+            first = min(weighty, key=order_of)
             loaded = model.origin == "loaded" and first == model.site
             code = codes.LOADED_OUTSIDE_SCOPE if loaded else codes.MODEL_OUTSIDE_SCOPE
             what = "this model is loaded" if loaded else "this model, or a part of it, is built"
@@ -319,6 +319,6 @@ def sites_of(model: ModelObject) -> frozenset[Site]:
     return frozenset().union(*(base.sites for base in model.base_models()))
 
 
-def _order(site: Site) -> tuple[str, int]:
+def order_of(site: Site) -> tuple[str, int]:
     module = site.frame.module
     return module.path, module.order.get(site.unit, 0)

@@ -15,7 +15,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import named_arguments
 from tfmigrate.plan.on_strategy.custom_steps import applied, runs
-from tfmigrate.plan.on_strategy.outside import Scoping
+from tfmigrate.plan.on_strategy.outside import Scoping, order_of
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import FunctionValue, Made, Method, StrategyObject
@@ -37,18 +37,23 @@ def unbuilt(
         for step in run.steps:
             if run.call not in in_compiled and step.node not in compiled:
                 continue
-            for optimizer in applied(step, modules[step.module]):
-                for site in optimizer.sites:
-                    module = site.frame.module
-                    if optimizer in built or not on_keras_3(module) or scoping.outside(site, run.strategies):
-                        continue
+            for optimizers in applied(step, modules[step.module]):
+                sites = [
+                    (site, optimizer)
+                    for optimizer in optimizers - built
+                    for site in optimizer.sites
+                    if on_keras_3(site.frame.module) and not scoping.outside(site, run.strategies)
+                ]
+                if sites:
+                    # One of several that an `if` chooses from stands for them all.
+                    site, optimizer = min(sites, key=lambda made: order_of(made[0]))
                     message = (
                         "the first step makes the variables of this optimizer, and tf.function compiles it: with "
                         "several replicas Keras 3 fails there (You must feed a value for placeholder tensor); call "
                         "its build(model.trainable_variables) in the scope before, which TensorFlow 2.11 and later have"
                     )
                     node = optimizer.config if optimizer.config is not None else site.unit
-                    yield module, CallChange(codes.UNBUILT_OPTIMIZER, node, message, action="warn")
+                    yield site.frame.module, CallChange(codes.UNBUILT_OPTIMIZER, node, message, action="warn")
 
 
 def _may_have_replicas(strategy: StrategyObject) -> bool:
