@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import libcst as cst
 
@@ -10,14 +11,13 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import is_none, is_true, quoted, text_of, with_code
 from tfmigrate.plan.edits import Argument, Arguments, Insert, Remove, Replace
 from tfmigrate.plan.estimator.exporting import EXPORTS, plan_export
+from tfmigrate.plan.estimator.hooks import callbacks_of, drop_hooks
 from tfmigrate.plan.estimator.inputs import Inputs
-from tfmigrate.plan.estimator.layers import LOGGING_HOOKS
 from tfmigrate.plan.estimator.migration import Migration
 from tfmigrate.plan.estimator.reader import Build, Outcome
-from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Use
 from tfmigrate.understand.program import Module, dotted, only_statement
-from tfmigrate.understand.values import EstimatorPart, Frame
+from tfmigrate.understand.values import EstimatorPart
 from tfmigrate.walk import walk
 from tfmigrate.written import Written
 
@@ -51,7 +51,7 @@ def plan_call(
     if use.method == "evaluate":
         passed = migration.named(use.call, EVALUATE, module)
         _only(migration, passed, ("input_fn", "steps", "name", "hooks"), module)
-        _hooks(migration, passed.get("hooks"), module, use.site.frame)
+        drop_hooks(migration, passed.get("hooks"), module, use.site.frame)
         role = "eval" if evaluates else "alone"
         data = inputs.dataset(passed["input_fn"].value, use, role, "steps" in passed, receiver)
         text = _taken(data, passed.get("steps"))
@@ -77,7 +77,7 @@ def plan_call(
     if use.method == "predict":
         passed = migration.named(use.call, PREDICT, module)
         _only(migration, passed, ("input_fn", "hooks", "yield_single_examples"), module)
-        _hooks(migration, passed.get("hooks"), module, use.site.frame)
+        drop_hooks(migration, passed.get("hooks"), module, use.site.frame)
         whole = passed.get("yield_single_examples")
         if whole is not None and not is_true(whole.value):
             message = "predict() gives whole batches here; the function written for it gives one sample at a time"
@@ -139,53 +139,25 @@ def _only(migration: Migration, named: Mapping[str, cst.Arg], allowed: tuple[str
             raise migration.refuse(code, arg.value, f"`{name}=` has no known counterpart in Keras", module)
 
 
-def _hooks(migration: Migration, arg: cst.Arg | None, module: Module, frame: Frame) -> None:
-    """Hooks that only log go; their statements too."""
-    if arg is None or is_none(arg.value):
-        return
-    node = arg.value
-    maker = node
-    if isinstance(node, cst.Name):
-        maker = migration.assigned(node, module, frame) or node
-    if not isinstance(maker, cst.List | cst.Tuple):
-        raise migration.refuse(codes.ESTIMATOR_HOOK, node, "these hooks cannot be followed", module)
-    for element in maker.elements:
-        hook = element.value
-        inner = migration.assigned(hook, module, frame) if isinstance(hook, cst.Name) else hook
-        name = _tf_name(migration, module, inner.func) if isinstance(inner, cst.Call) else None
-        if name not in LOGGING_HOOKS:
-            raise migration.refuse(
-                codes.ESTIMATOR_HOOK,
-                hook,
-                f"the hook `{module.code(hook)}` has no known counterpart among Keras callbacks",
-                module,
-            )
-        message = "this hook is dropped: Keras' progress bar shows the loss at every step"
-        migration.say(codes.ESTIMATOR_LEFT_OUT, module, hook, message, "warn")
-
-
-def _tf_name(migration: Migration, module: Module, node: cst.BaseExpression) -> str | None:
-    name = migration.facts.modules[module].symbols.get(node)
-    return names.plain(name).removeprefix("tensorflow.") if name is not None else None
-
-
 def _train(migration: Migration, use: Use, inputs: Inputs, trainings: list[Use]) -> tuple[cst.BaseExpression, Use]:
     module, frame = use.site.frame.module, use.site.frame
     assert isinstance(use.call.func, cst.Attribute)
     named = migration.named(use.call, TRAIN, module)
     _only(migration, named, ("input_fn", "steps", "max_steps", "hooks"), module)
-    _hooks(migration, named.get("hooks"), module, frame)
+    callbacks = callbacks_of(migration, named.get("hooks"), module, frame)
     receiver = _receiver(migration, use, use.call.func.value)
     _counts_once(migration, named.get("max_steps"), use, trainings)
     data = inputs.dataset(named["input_fn"].value, use, "train", True, receiver)
     text = _taken(data, named.get("steps", named.get("max_steps")))
     few = inputs.may_be_empty(use, "train")
     if _is_statement(use) and not few:
-        migration.edits.append((module, Arguments(use.call, (_sole_argument(text),), method="fit")))
+        arguments = (_sole_argument(text), *_callbacks(callbacks))
+        migration.edits.append((module, Arguments(use.call, arguments, method="fit")))
         _in_scope(migration, use, inputs, receiver)
     else:
         result = None if _is_statement(use) else receiver
-        _put_before(migration, use, [_fit(migration, use, receiver, text, few=few)], result, inputs, receiver)
+        fit = _fit(migration, use, receiver, text, callbacks, few=few)
+        _put_before(migration, use, [fit], result, inputs, receiver)
     migration.say(codes.ESTIMATOR_CALLS, module, use.call, "train() becomes fit() with the same number of steps")
     return named["input_fn"].value, use
 
@@ -216,8 +188,8 @@ def _train_and_evaluate(
     evaluated = migration.named(evaluation.node, EVAL_SPEC, module)
     _only(migration, trained, ("input_fn", "max_steps", "hooks"), module)
     _only(migration, evaluated, ("input_fn", "steps", "name", "hooks", "start_delay_secs", "throttle_secs"), module)
-    _hooks(migration, trained.get("hooks"), module, frame)
-    _hooks(migration, evaluated.get("hooks"), module, frame)
+    callbacks = callbacks_of(migration, trained.get("hooks"), module, frame)
+    drop_hooks(migration, evaluated.get("hooks"), module, frame)
     _counts_once(migration, trained.get("max_steps"), use, trainings)
     receiver = _receiver(migration, use, named["estimator"].value)
     text = _taken(inputs.dataset(trained["input_fn"].value, use, "train", True, receiver), trained.get("max_steps"))
@@ -226,7 +198,7 @@ def _train_and_evaluate(
     limited = steps is None or not is_none(steps.value)
     test = inputs.dataset(evaluated["input_fn"].value, use, role, limited, receiver)
     test = Written.of(test, f".take({EVAL_STEPS})") if steps is None else _taken(test, steps)
-    fit = _fit(migration, use, receiver, text, few=inputs.may_be_empty(use, "train"))
+    fit = _fit(migration, use, receiver, text, callbacks, few=inputs.may_be_empty(use, "train"))
     lines, name = _metrics(migration, use, receiver, test, built, few=inputs.may_be_empty(use, role), bind=False)
     result = None if name is None else Written.of(f"({name}, [])")
     _put_before(migration, use, [fit, *lines], result, inputs, receiver)
@@ -270,13 +242,23 @@ def _put_before(
         migration.edits.append((module, Replace(use.call, result.code)))
 
 
-def _fit(migration: Migration, use: Use, receiver: Written, dataset: Written, *, few: bool) -> Written:
+def _fit(
+    migration: Migration, use: Use, receiver: Written, dataset: Written, callbacks: Sequence[Written], *, few: bool
+) -> Written:
     """The code that trains; `few`: as the Estimator, not at all where there are more replicas than batches."""
+    more = ", callbacks=[" if callbacks else ""
+    end = Written.of(more, Written.joined(callbacks, ", "), "])" if callbacks else ")")
     if not few:
-        return Written.of(receiver, ".fit(", dataset, ")")
+        return Written.of(receiver, ".fit(", dataset, end)
     name, indent = _fresh(migration, use, "train_data"), use.site.frame.module.tree.default_indent
     head = f"if {name}.cardinality() != 0:  # with fewer batches than replicas no step is trained"
-    return Written.of(f"{name} = ", dataset, f"\n{head}\n{indent}", receiver, f".fit({name})")
+    return Written.of(f"{name} = ", dataset, f"\n{head}\n{indent}", receiver, f".fit({name}", end)
+
+
+def _callbacks(callbacks: Sequence[Written]) -> Iterator[Argument]:
+    if callbacks:
+        code = Written.of("[", Written.joined(callbacks, ", "), "]").code
+        yield replace(with_code(Argument("None"), code), keyword="callbacks")
 
 
 def _metrics(

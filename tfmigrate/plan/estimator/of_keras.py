@@ -1,8 +1,9 @@
 """An Estimator of a Keras model, `model_to_estimator(model, config)`: the model trains by itself, under the strategy.
 
 Measured on TensorFlow 1.15, two replicas: an optimizer of Keras takes the steps of the global batch. Of an optimizer
-of tf.train the gradients are divided by the number of replicas twice, by Keras and by the optimizer, which Adam does
-not mind. With `eval_distribute` the loss is reported divided by the number of replicas; the metrics are not.
+of tf.train the gradients are divided by the number of replicas twice, by Keras and by the optimizer, which leaves Adam
+its steps, but for a larger epsilon. With `eval_distribute` the loss is reported divided by the number of replicas; the
+metrics are not.
 """
 
 from __future__ import annotations
@@ -177,6 +178,11 @@ class OfKerasModel(Whole):
         assert isinstance(call, cst.Call)
         module = next(site.frame.module for site in made.sites)
         if name == "AdamOptimizer":
+            message = (
+                "under a strategy TensorFlow 1.15 divided the gradients of this optimizer by the number of replicas "
+                "twice; Adam takes the same steps, but for an epsilon that was as many times larger"
+            )
+            self.say(codes.ESTIMATOR_LEFT_OUT, module, call, message, "warn")
             return
         if name not in _LINEAR:
             message = (
