@@ -26,6 +26,8 @@ NAMES = {
 TABLES = {}
 DROPPED = set()
 """What the script's own code asked dropout for, as "dropout 0.5"."""
+MODEL_FUNCTION = []
+"""While a model function of an Estimator is called to train: what is told the rate of each dropout in it."""
 
 
 def install(tf, found):
@@ -123,6 +125,11 @@ def dropout(tf, given):
     rate = next((given[name] for name in ("rate", "level") if given.get(name) is not None), None)
     if rate is None and given.get("keep_prob") is not None:
         rate = 1.0 - given["keep_prob"]
+    if MODEL_FUNCTION and x is not None and rate is not None:
+        # Keras has a layer there, which passes on what it gets as all such layers do here.
+        if isinstance(rate, (int, float)) and rate:
+            MODEL_FUNCTION[-1](rate)
+        return x
     if isinstance(rate, (int, float)) and rate:
         DROPPED.add("dropout %.6g" % rate)
     if x is None or rate is None or not hasattr(x, "dtype") or is_symbol(x):

@@ -11,7 +11,7 @@ import os
 
 import numpy as np
 
-from . import aligned, facts, flavours, weights
+from . import aligned, draws, facts, flavours, weights
 from .content import fingerprint_of
 from .graph import PROBE_LEARNING_RATE
 
@@ -288,12 +288,18 @@ class Watcher(object):
             self.seed_graph()
             if isinstance(features, dict):
                 features = Features(features)
-            spec = original(estimator, features, labels, mode, config)
+            keras = keras_model_of(estimator, self.tf)
+            if keras is None and mode == "train":
+                draws.MODEL_FUNCTION.append(self.dropped)
+            try:
+                spec = original(estimator, features, labels, mode, config)
+            finally:
+                del draws.MODEL_FUNCTION[:]
             if self.training is not None and mode == "train":
                 nest = self.tf.nest
                 chosen = features.chosen() if isinstance(features, Features) else features
                 arrays = nest.flatten(chosen) + ([] if labels is None else nest.flatten(labels))
-                loss, keras = spec.loss, keras_model_of(estimator, self.tf)
+                loss = spec.loss
                 if keras is not None:  # which divides it by the number of replicas
                     replicas = self.tf.distribute.get_strategy().num_replicas_in_sync
                     loss = loss * replicas
