@@ -163,7 +163,7 @@ def test_optimizers_have_their_defaults_written_out(optimizer: str, keras: str) 
         ("mean_squared_error(labels, outputs)", "softmax_cross_entropy(tf.pad(labels, 3), outputs)", "TFM112"),
         ("(labels, outputs)", "(tf.one_hot(0, depth=labels), outputs)", "TFM112"),
         ("features, 1)", "tf.concat([features, features], 0), 1)", "TFM112"),
-        ("estimator.train(input_fn, steps=10)", "print(estimator)\nestimator.train(input_fn, steps=10)", "TFM110"),
+        ("estimator.train(input_fn, steps=10)", "keep(estimator)\nestimator.train(input_fn, steps=10)", "TFM110"),
         ("estimator.train(input_fn, steps=10)", "for _ in 1, 2:\n    estimator.train(input_fn, max_steps=1)", "TFM110"),
     ],
 )

@@ -172,6 +172,11 @@ def test_a_model_that_is_passed_to_the_function_that_makes_the_strategy_is_refus
     assert "before the function that makes the strategy is called" in told
 
 
+def test_what_train_returns_may_be_printed() -> None:
+    after = migrated((TRAINED, f"trained = {TRAINED}print(trained)\n")).after
+    assert "net.fit(input_fn(8 * strategy.num_replicas_in_sync).take(100))\ntrained = net\nprint(trained)\n" in after
+
+
 def test_one_on_one_device_stays() -> None:
     file = migrated(("train_distribute=strategy", ""))
     assert file.after == file.before

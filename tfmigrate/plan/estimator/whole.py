@@ -91,7 +91,8 @@ class Whole(Migration):
         for module, facts in self.facts.modules.items():
             for node in module.calls:
                 if node not in handled:
-                    if isinstance(facts.values.get(node.func), FunctionValue):
+                    printed = isinstance(node.func, cst.Name) and node.func.value == "print"
+                    if printed or isinstance(facts.values.get(node.func), FunctionValue):
                         continue
                     for arg in node.args:
                         if any(option in self.parts for option in facts.options(arg.value)):
