@@ -123,3 +123,16 @@ def test_a_strategy_that_serves_nothing_else_goes() -> None:
     file = check_migrated(IMPORTS + ROUND_THE_WRAP_ALONE)
     assert "own" not in file.after
     assert file.after.count("MirroredStrategy") == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "tf.distribute.MultiWorkerMirroredStrategy()",
+        "tf.distribute.experimental.ParameterServerStrategy(resolver)",
+        "tf.contrib.distribute.ParameterServerStrategy(2)",
+    ],
+)
+def test_a_strategy_of_another_kind_is_not_replaced(other: str) -> None:
+    program = IMPORTS.replace("tf.distribute.MirroredStrategy()", other) + ROUND_THE_WRAP_ALONE
+    assert check_refused(program, "TFM107").after == program

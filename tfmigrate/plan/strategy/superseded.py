@@ -30,7 +30,8 @@ class Superseded:
 
 
 def superseded(facts: Facts, scopes: Scopes, wraps: Iterable[Wrap], program: ProgramFacts) -> Superseded:
-    """The strategies in whose scope the wraps of a module stand, as far as nothing else uses them."""
+    """The strategies in whose scope the wraps of a module stand, as far as nothing else uses them. Of other kinds, over
+    several machines or with parameter servers, they mean something else."""
     assignments: set[cst.Assign] = set()
     blocks: set[cst.With] = set()
     entered = [entry for wrap in wraps for entry in program.entered.get(wrap.site, ()) if len(entry.block.items) == 1]
@@ -38,7 +39,9 @@ def superseded(facts: Facts, scopes: Scopes, wraps: Iterable[Wrap], program: Pro
     for block in own:
         for strategy in block.strategies:
             statement = next((a for a in _assigns(facts, block) if a.value is strategy.node), None)
-            if statement is None or not isinstance(statement.targets[0].target, cst.Name):
+            if strategy.name != "MirroredStrategy" or statement is None:
+                continue
+            if not isinstance(statement.targets[0].target, cst.Name):
                 continue
             mentions = scopes.of_variable(statement.targets[0].target.value, _scope_of(facts, scopes, block))
             items = {node for other in own for node in walk(other.block.items[0])}
