@@ -237,7 +237,6 @@ class Watcher(object):
         self.flavour = Flavour(tf.__version__)
         self.session = None
         self.values = {}
-        self.averages = {}
         self.makers = {}
         """name of a variable -> the number of the layer that made it, in the order in which layers are made"""
 
@@ -408,9 +407,7 @@ class Watcher(object):
     def read(self, variables):
         if self.session is None:
             return [self.values[name_of(variable)] for variable in variables]
-        # Each replica keeps moving averages of its own; what is evaluated and saved is their mean.
-        places = [self.averages.get(name_of(variable), variable) for variable in variables]
-        return [np.array(value) for value in self.session.run(places)]
+        return [np.array(value) for value in self.session.run(list(variables))]
 
     def assign(self, variables, values):
         for variable, value in zip(variables, values):
@@ -448,12 +445,9 @@ class Watcher(object):
 
     def begin(self, training):
         """While the graph can still grow: the operations that set the initial weights."""
-        self.assignments, self.averages = {}, {}
+        self.assignments = {}
         for variable in training.mirrored:
             own = []
-            if len(parts_of(variable)) > 1 and "OnRead" in type(variable).__name__:
-                parts = [self.tf.convert_to_tensor(part) for part in parts_of(variable)]
-                self.averages[name_of(variable)] = self.tf.add_n(parts) / float(len(parts))
             for part in parts_of(variable):
                 place = self.v1.placeholder(part.dtype.base_dtype, part.shape)
                 own.append((part, place, self.v1.assign(part, place)))
