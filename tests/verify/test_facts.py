@@ -72,6 +72,14 @@ def test_regularizers_alike_in_every_keras() -> None:
     assert facts.of_model(model(Layer(kernel_regularizer=own)))["regularizers"] == ["kernel own"]
 
 
+def test_a_layer_without_a_kernel_had_nothing_of_the_arguments_for_one() -> None:
+    parts = {"kernel_regularizer": L2(1e-4), "depthwise_regularizer": L2(0.1), "depthwise_initializer": None}
+    separable = Layer(weights=[1], **parts, kernel_initializer=type("GlorotUniform", (), {})())
+    found = facts.of_model(model(separable))
+    assert found["regularizers"] == ["depthwise l2=0.1"]
+    assert found["initializers"] == []
+
+
 def test_dtypes_of_layers_with_weights() -> None:
     layers = [Layer(weights=[1], dtype="float32"), Layer(dtype="int32"), Layer(weights=[1], compute_dtype="bfloat16")]
     assert facts.of_model(model(*layers))["dtypes"] == ["bfloat16", "float32"]

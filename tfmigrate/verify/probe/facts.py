@@ -35,7 +35,7 @@ def of_model(model):
         both = getattr(layer, ASKED, None)  # of Bidirectional, which copies its layer
         for asked in both if isinstance(both, list) else [getattr(cell, ASKED, {}) for cell in cells(layer)]:
             noise.extend("%s %s %.6g" % (kind, name, asked[name]) for name in sorted(asked) if asked[name])
-        for part in REGULARIZED:
+        for part in initializers.parts_of(layer, REGULARIZED):
             words = regularizer(getattr(layer, part + "_regularizer", None))
             if words:
                 regularizers.append("%s %s" % (part, words))

@@ -27,11 +27,17 @@ def of_layers(layers):
     gives has no words."""
     lines = []
     for number, layer in enumerate(each for each in layers if each.weights):
-        for part in PARTS:
+        for part in parts_of(layer, PARTS):
             words = in_words(getattr(layer, part + "_initializer", None))
             if words:
                 lines.append("%d %s %s: %s" % (number, getattr(layer, "name", ""), part, words))
     return lines
+
+
+def parts_of(layer, parts):
+    """Those of these parts that a layer may have: a separable or depthwise one took arguments for a kernel that it did
+    not have (Keras 2)."""
+    return [part for part in parts if part != "kernel" or not hasattr(layer, "depthwise_initializer")]
 
 
 def in_words(value):
