@@ -197,7 +197,7 @@ def test_the_model_is_made_where_its_data_is_known(params: str, given: str) -> N
 @pytest.mark.parametrize(
     ("params", "between"),
     [
-        ("", "    print(estimator)\n"),
+        ("", "    keep(estimator)\n"),
         (", params={'n': size}", "    size = 3\n"),
         (", params={'n': size}", "    size.append(3)\n"),
         ("", "    strategy = None\n"),

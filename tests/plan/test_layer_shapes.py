@@ -108,3 +108,20 @@ def test_the_shapes_are_those_of_keras_2(python: forks.Python) -> None:
     assert was.strip() == "[(None, 2), (None, 4), (None, 3)]"
     for keras in (3, 2):
         assert python(keras, ASKED.format(asked=new)).stdout == was
+
+
+def test_the_base_whose_tensors_are_asked_for_by_a_method_goes_into_the_scope_too() -> None:
+    text = """\
+from keras.layers import Dense, Input
+from keras.models import Model
+from keras.utils import multi_gpu_model
+
+rows = Input((4,))
+features = Model(rows, Dense(3)(rows))
+model = Model(features.get_input_at(0), Dense(1)(features.get_output_at(0)))
+parallel = multi_gpu_model(model, gpus=2)
+parallel.compile("sgd", "mse")
+"""
+    after = check_migrated(text).after
+    assert "    features = Model(rows, Dense(3)(rows))\n" in after
+    assert "    model = Model(features.input, Dense(1)(features.output))\n" in after

@@ -152,7 +152,7 @@ def test_on_keras_2_names_of_weights_stay() -> None:
 def test_nothing_is_imported_twice(imports: str) -> None:
     (file,) = migrated(train=f'"""Train."""\n{imports}{SAVES}print(os.sep)\n').values()
     assert file.after.count("import os\n") == 1
-    assert file.after.startswith('"""Train."""\nimport os\nimport tempfile\nos.environ.setdefault(')
+    assert file.after.startswith('"""Train."""\nimport os\nimport tempfile\n\nos.environ.setdefault(')
     assert file.after.count("# for paths") == imports.count("#")
     assert ("import json" in file.after) == ("json" in imports)
 

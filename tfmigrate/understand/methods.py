@@ -39,6 +39,8 @@ from tfmigrate.understand.wraps import template_by_name, template_by_position
 _GROWING = frozenset({"append", "extend", "insert"})
 _NO_DATASET = frozenset({"as_numpy_iterator", "cardinality", "get_single_element", "options", "reduce", "save"})
 """Methods of a dataset that return something else."""
+_TENSORS_AT = {"get_input_at": "input", "get_output_at": "output"}
+"""Methods of a model that return one of its tensors."""
 _OF_NUMBERS = frozenset({"get_weights", "count_params"})
 """Methods of a layer that return arrays or numbers, and no tensors."""
 
@@ -114,6 +116,8 @@ def _call_of_model(
         template = template_by_name(state, receiver, arguments, node) if isinstance(receiver, Parallel) else None
         template = template or template_by_position(state, arguments, node)
         return template or Made("layer", "", sites_of(receiver), models_of(receiver))
+    if name in _TENSORS_AT:
+        return Made("tensor", _TENSORS_AT[name], sites_of(receiver), models_of(receiver))
     result = "predictions" if name == "predict" else f"the result of {name}()"
     return Opaque(result, frozenset((state.site,)), node)
 
