@@ -63,6 +63,7 @@ NOT_RUN = {
     "TFM273-1": "reported: an assignment that a graph never ran takes effect today",
     "TFM270-1": "reported: reads attributes that Keras 3 does not have",
     "TFM288-1": "reported: imports a package that is not there",
+    "TFM254-1": "reported: imports a package that is not there",
     "TFM271-1": "trains a model of a module that is not given",
     "TFM438-1": "reported: a number among the inputs of a layer, which no version that is run here takes",
     "TFM447-1": "reported: takes pictures, and the rows given here have four numbers",

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import PurePath
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.names.context import Context
-from tfmigrate.understand.program import dotted, import_statements
+from tfmigrate.plan.names.keras_packages import imported_from
 
 _PACKAGE = "keras_contrib"
 _INSTEAD = {
@@ -29,21 +28,8 @@ _INSTEAD = {
 
 def check(context: Context) -> Iterator[CallChange]:
     """Each import of it, unless the program has a copy of its own."""
-    if any(_PACKAGE in PurePath(module.path).parts for module in context.modules):
-        return
-    for statement, _ in import_statements(context.facts.module):
-        if isinstance(statement, cst.Import):
-            taken = [alias for alias in statement.names if _is_of_it(dotted(alias.name))]
-            yield from (_told(alias, "") for alias in taken)
-        elif not statement.relative and _is_of_it(dotted(statement.module)):
-            if isinstance(statement.names, cst.ImportStar):
-                yield _told(statement, "")
-            else:
-                yield from (_told(alias, dotted(alias.name)) for alias in statement.names)
-
-
-def _is_of_it(name: str) -> bool:
-    return name == _PACKAGE or name.startswith(f"{_PACKAGE}.")
+    for node, name in imported_from({_PACKAGE}, context):
+        yield _told(node, name.rpartition(".")[2] if isinstance(node, cst.ImportAlias) else "")
 
 
 def _told(node: cst.CSTNode, name: str) -> CallChange:
