@@ -250,7 +250,7 @@ def _result(
 def _outside(
     files: Sequence[FileResult], read: Mapping[str, _Read], paths: Sequence[str], settings: Settings
 ) -> Sequence[FileResult]:
-    """What is reported of files that belong to none of the programs."""
+    """What is reported of files outside all programs."""
     if not any(file.changed for file in files):
         return ()
     from tfmigrate import importers, outside, readers  # Late: most runs change nothing.

@@ -74,7 +74,7 @@ class Loops:
         anywhere where nothing else binds it.
 
         None stands for a value that is not followed, and for one that another statement in the loop gives the variable.
-        Nothing is told of what is no variable of a loop there.
+        Empty where the name is not the variable of a loop there.
         """
         return self._taken(node, _NOTHING)
 

@@ -30,7 +30,7 @@ _METHODS: Mapping[str, tuple[str, int, tuple[str, ...]]] = {
 }
 """A method of a hook -> that of a callback, how many parameters the first has, and what the second is given."""
 _OF_CALLBACKS = frozenset({"model", "params", "set_model", "set_params", "validation_data"})
-"""What a callback of Keras is told."""
+"""What Keras sets on a callback, and the methods that set it."""
 
 
 def callbacks_of(migration: Migration, arg: cst.Arg | None, module: Module, frame: Frame) -> tuple[Written, ...]:
@@ -128,7 +128,7 @@ class _Hook:
 
 
 def _check(migration: Migration, cls: ClassValue, method: cst.FunctionDef) -> None:
-    """Refuse a method that asks something of TensorFlow, or is told what a callback is told."""
+    """Refuse a method that asks something of TensorFlow, or uses a name that Keras sets on callbacks."""
     symbols = migration.facts.modules[cls.closure.module].symbols
     for node in walk(method.body):
         if isinstance(node, cst.BaseExpression) and symbols.get(node, "").startswith("tensorflow"):

@@ -105,7 +105,7 @@ def _with(reader: ModelReader, unit: cst.With, modes: frozenset[str]) -> frozens
 
 
 def _small(reader: ModelReader, small: cst.BaseSmallStatement) -> bool:
-    """Read what stands on one line; returns whether the run goes on behind it."""
+    """Read a simple statement; returns whether execution continues after it."""
     if isinstance(small, cst.Return):
         _return(reader, small)
         return False

@@ -6,6 +6,6 @@ def made_once(layer, name, make):
     if name not in vars(layer):
         with tf.init_scope():
             variable = make()
-        # In a function, so that it is none of the layer's weights.
+        # In a function, so that Keras does not take it for a weight of the layer.
         object.__setattr__(layer, name, lambda: variable)
     return getattr(layer, name)()

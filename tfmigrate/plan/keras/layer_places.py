@@ -15,8 +15,8 @@ from tfmigrate.walk import children
 def models_by_node(migration: Migration) -> Mapping[cst.CSTNode, frozenset[ModelObject]]:
     """The models that the calls in their statements go into, those that are built on such a model with them.
 
-    Of a compound statement only what stands before its colon. What no known model holds is not in it: a layer that is
-    made there may go anywhere.
+    Only the head of a compound statement counts. Calls that go into no known model are missing: a layer that is made
+    there may go anywhere.
     """
     models: dict[Unit, set[ModelObject]] = {}
     for model in migration.facts.models:

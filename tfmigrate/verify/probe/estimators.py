@@ -214,7 +214,7 @@ class Training(object):
         """See described_layers()."""
         self.divided = 1
         """By what the gradients are divided once more: an optimizer of tf.train divides by the number of replicas what
-        a Keras model has divided by it. That is told as gradients that are whole, and a lower rate."""
+        a Keras model has divided by it. The trace has whole gradients, and a lower rate."""
         self.optimizer = None
         self.mirrored = ()
         self.variables = None
