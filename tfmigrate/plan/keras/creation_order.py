@@ -158,8 +158,10 @@ class _Order:
         """How often that was changed, or might have been."""
         self._idle: set[cst.FunctionDef] = set()
         """Functions that were followed to their end and changed nothing."""
-        self._calling: dict[Module, Set[cst.CSTNode]] = {}
+        self._calling: set[cst.CSTNode] = set()
         """What there is a call in; nothing else makes a layer."""
+        for module in self._facts.modules:
+            _add_calling(module.tree, self._calling)
         self._repeated = 0
         self._active: list[cst.CSTNode] = []
         self._begun: set[Module] = set()
@@ -182,12 +184,6 @@ class _Order:
                 self._load(other)
         self._visit(module.tree, self._facts.modules[module])
 
-    def _holds_a_call(self, node: cst.CSTNode, module: Module) -> bool:
-        if module not in self._calling:
-            self._calling[module] = found = set[cst.CSTNode]()
-            _add_calling(module.tree, found)
-        return node in self._calling[module]
-
     def _names_handed_on(self) -> frozenset[str]:
         """Names that are mentioned otherwise than by calling them: what takes such a function may call it, too."""
         named: set[str] = set()
@@ -205,7 +201,7 @@ class _Order:
     # ---- what is executed, in the order of evaluation ----
 
     def _visit(self, node: cst.CSTNode, facts: Facts) -> None:
-        if isinstance(node, cst.FunctionDef) or self.left < 0 or not self._holds_a_call(node, facts.module):
+        if isinstance(node, cst.FunctionDef) or self.left < 0 or node not in self._calling:
             return
         self.left -= 1
         if isinstance(node, cst.If | cst.IfExp):
