@@ -199,7 +199,15 @@ class Module:
         """Whether one of these units runs wherever the given ones do: it is under no condition that is not theirs as
         well, or there is one in each arm of an `if` with an `else`. Loops are taken to run."""
         known = {arm for other in given for arm in self.arms(other)}
-        return _one_is_reached([[arm for arm in self.arms(unit) if arm not in known][::-1] for unit in units])
+        ways = ([arm for arm in self.arms(unit) if isinstance(arm[0], cst.If | cst.Try)] for unit in units)
+        return _one_is_reached([[arm for arm in way if arm not in known][::-1] for way in ways])
+
+    def one_has_run(self, units: Iterable[Unit], unit: Unit) -> bool:
+        """Whether one of these units has surely been run when another of the same function begins: one before it, or
+        one in each arm of an `if` with an `else` before it. A loop may not run."""
+        known, round_ = {*self.arms(unit)}, {*self.ancestors(unit)}
+        before = (other for other in units if self.order[other] < self.order[unit] and other not in round_)
+        return _one_is_reached([[arm for arm in self.arms(other) if arm not in known][::-1] for other in before])
 
     def inside(self, statement: cst.CSTNode) -> Iterator[Unit]:
         """All units inside a compound statement, itself left out, in order."""
@@ -213,12 +221,11 @@ class Module:
 
 
 def _one_is_reached(ways: Sequence[Sequence[tuple[cst.CSTNode, cst.CSTNode]]]) -> bool:
-    """`ways`: the arms that lead to each unit, outermost first."""
-    conditions = [[arm for arm in way if isinstance(arm[0], cst.If | cst.Try)] for way in ways]
-    if not all(conditions):
+    """`ways`: the arms that lead to each unit, outermost first. A loop, or a `try`, may not run."""
+    if not all(ways):
         return True
-    for choice in {way[0][0] for way in conditions}:
-        inside = ([way[1:] for way in conditions if way[0] == (choice, arm)] for arm in suites_of(choice))
+    for choice in {way[0][0] for way in ways}:
+        inside = ([way[1:] for way in ways if way[0] == (choice, arm)] for arm in suites_of(choice))
         if _has_else(choice) and all(map(_one_is_reached, inside)):
             return True
     return False

@@ -16,7 +16,7 @@ from tfmigrate.plan.on_strategy.outside import Outside, Strategies, things_outsi
 from tfmigrate.plan.strategy.scope import Cover, Run, first_common_unit
 from tfmigrate.understand.carrier import Carrier
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts
-from tfmigrate.understand.program import Module, Unit, block_of, dotted, only_statement, suites_of, units_of
+from tfmigrate.understand.program import Module, Unit, block_of, dotted, only_statement, units_of
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import reaching, value_of
 from tfmigrate.understand.scopes import Occurrence
@@ -164,7 +164,7 @@ class _Scopes:
         if absent:
             last = max(module.order[gone] for gone in absent)
             return any(module.order[binding] > last and _before(binding, unit, module) for binding in bindings)
-        return lexical.node in bindings or _surely_bound(bindings, unit, module)
+        return lexical.node in bindings or module.one_has_run(bindings, unit)
 
     @staticmethod
     def _may_be_none(binding: Occurrence, draft: Draft) -> bool:
@@ -207,7 +207,7 @@ class _Scopes:
         bindings = reaching(root, lexical, draft.scopes) if root else []
         own = {mention.unit for mention in bindings if mention.scope is lexical}
         early = all(unit is lexical.node or module.order[unit] < module.order[site.unit] for unit in own)
-        known = early and (not own or lexical.node in own or _surely_bound(own, site.unit, module))
+        known = early and (not own or lexical.node in own or module.one_has_run(own, site.unit))
         if not bindings or not known or any(site in model.sites for model in use.models):
             return None
         return _target(site, f"{receiver}.distribute_strategy.scope()")
@@ -265,31 +265,6 @@ def _before(node: cst.CSTNode, other: cst.CSTNode, module: Module) -> bool:
         return False
     arms = dict(module.arms(other))
     return all(arms.get(owner) is block for owner, block in module.arms(node))
-
-
-def _surely_bound(bindings: set[Unit], unit: Unit, module: Module) -> bool:
-    """Whether one of the bindings has been run when a unit begins: one before it, or one in each arm of an `if`."""
-    branches = {owner for binding in bindings for owner in module.ancestors(binding) if isinstance(owner, cst.If)}
-    return any(_before(binding, unit, module) for binding in bindings) or any(
-        _before(branch, unit, module) and _binds_in_each_arm(branch, bindings) for branch in branches
-    )
-
-
-def _binds_in_each_arm(branch: cst.If, bindings: set[Unit]) -> bool:
-    last = branch
-    while isinstance(last.orelse, cst.If):
-        last = last.orelse
-    return last.orelse is not None and all(_binds(suite, bindings) for suite in suites_of(branch))
-
-
-def _binds(suite: cst.BaseSuite, bindings: set[Unit]) -> bool:
-    """Whether one of the bindings is run whenever a block is."""
-    return any(
-        unit in bindings
-        or (isinstance(unit, cst.If) and _binds_in_each_arm(unit, bindings))
-        or (isinstance(unit, cst.With) and _binds(unit.body, bindings))
-        for unit in units_of(suite)
-    )
 
 
 def _assignment(unit: Unit, call: cst.Call) -> cst.Assign | None:
