@@ -284,6 +284,13 @@ def asked_in(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
         yield test
 
 
+def errors_of(handler: cst.ExceptHandler) -> frozenset[str]:
+    """The names of the errors that a handler is for; "" where it takes every error."""
+    if isinstance(handler.type, cst.Tuple):
+        return frozenset(dotted(element.value) for element in handler.type.elements)
+    return frozenset({dotted(handler.type)})
+
+
 def last_attribute(node: cst.CSTNode | None) -> str:
     """The attribute that an expression reads, as "x" for `a().x`; "" for what reads none."""
     return node.attr.value if isinstance(node, cst.Attribute) else ""

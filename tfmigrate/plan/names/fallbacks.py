@@ -9,7 +9,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import dotted, only_statement, units_of
+from tfmigrate.understand.program import errors_of, only_statement, units_of
 from tfmigrate.walk import walk
 
 _OF_TABLES = frozenset({codes.MOVED_MODULES, codes.TENSORFLOW_1})
@@ -42,10 +42,7 @@ def _answered(tried: cst.Try, facts: Facts) -> Iterator[str]:
             continue
         symbols = (facts.symbols.get(node, "") for node in walk(other))
         if any(symbol.partition(".")[0] in ("tensorflow", "keras") for symbol in symbols):
-            kinds = handler.type.elements if isinstance(handler.type, cst.Tuple) else ()
-            yield from (dotted(kind.value) for kind in kinds)
-            if not kinds:
-                yield dotted(handler.type) if handler.type is not None else ""
+            yield from errors_of(handler)
 
 
 def _only(suite: cst.BaseSuite) -> cst.CSTNode | None:

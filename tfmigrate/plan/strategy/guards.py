@@ -15,7 +15,7 @@ from tfmigrate.plan.edits import Branch, Unwrap
 from tfmigrate.plan.strategy.merge_names import Merge
 from tfmigrate.understand.contents import opaque_sites
 from tfmigrate.understand.lifecycle import Facts, Guard, Wrap
-from tfmigrate.understand.program import Module, dotted, only_statement, suites_of, units_of
+from tfmigrate.understand.program import Module, dotted, errors_of, only_statement, suites_of, units_of
 from tfmigrate.understand.purity import is_pure, is_pure_call
 from tfmigrate.understand.unreached import leaves
 from tfmigrate.understand.values import Site, Visible
@@ -155,13 +155,7 @@ _GROUPS = {"KeyError": frozenset({"LookupError"})}
 
 def handles(tried: cst.Try, error: str) -> bool:
     """Whether a `try` handles an error, as far as can be seen: a class of the program's own may be any."""
-    kinds: set[str] = set()
-    for handler in tried.handlers:
-        if handler.type is None:
-            return True
-        listed = handler.type.elements if isinstance(handler.type, cst.Tuple) else ()
-        kinds.update(dotted(element.value) for element in listed)
-        kinds.update(() if listed else {dotted(handler.type)})
+    kinds = {kind for handler in tried.handlers for kind in errors_of(handler)}
     known = all(isinstance(getattr(builtins, kind, None), type) for kind in kinds)
     return not known or not kinds.isdisjoint({error, *_ALL_ERRORS, *_GROUPS.get(error, ())})
 
