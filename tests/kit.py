@@ -39,6 +39,21 @@ def check_unchanged(text: str, settings: Settings = SETTINGS, **modules: str) ->
     return file
 
 
+def changed(text: str, *changes: tuple[str, str]) -> str:
+    """A program with each old part, which must be in it, replaced by a new one."""
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new)
+    return text
+
+
+def refusal(file: FileResult) -> str:
+    """The code and the words of the only refusal of a file, which stays as it is."""
+    assert file.after == file.before
+    (finding,) = [finding for finding in file.findings if finding.action == "refuse"]
+    return f"{finding.code} {finding.message}"
+
+
 def with_model(code: str) -> str:
     """A program that wraps and trains a model, below some code of its own."""
     return f"""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import kit
 from tests.conftest import ROOT
 from tests.kit import check_unchanged, migrate
 from tfmigrate.result import FileResult
@@ -38,18 +39,11 @@ estimator.train(input_fn, steps=10)
 
 
 def migrated(*changes: tuple[str, str]) -> FileResult:
-    text = PROGRAM
-    for old, new in changes:
-        assert old in text, old
-        text = text.replace(old, new)
-    return migrate(text)
+    return migrate(kit.changed(PROGRAM, *changes))
 
 
 def refusal(*changes: tuple[str, str]) -> str:
-    file = migrated(*changes)
-    assert file.after == file.before
-    (finding,) = [finding for finding in file.findings if finding.action == "refuse"]
-    return f"{finding.code} {finding.message}"
+    return kit.refusal(migrated(*changes))
 
 
 @pytest.mark.layout

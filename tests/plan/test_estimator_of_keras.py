@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests import kit
 from tests.kit import migrate
 from tfmigrate.result import FileResult
 
@@ -36,18 +37,11 @@ STRATEGY = "strategy = tf.contrib.distribute.MirroredStrategy(num_gpus=GPUS)\n"
 
 
 def migrated(*changes: tuple[str, str]) -> FileResult:
-    text = PROGRAM
-    for old, new in changes:
-        assert old in text, old
-        text = text.replace(old, new)
-    return migrate(text)
+    return migrate(kit.changed(PROGRAM, *changes))
 
 
 def refusal(*changes: tuple[str, str]) -> str:
-    file = migrated(*changes)
-    assert file.after == file.before
-    (finding,) = [finding for finding in file.findings if finding.action == "refuse"]
-    return f"{finding.code} {finding.message}"
+    return kit.refusal(migrated(*changes))
 
 
 def test_the_model_is_made_in_the_scope_of_a_strategy_that_is_made_before_it() -> None:
