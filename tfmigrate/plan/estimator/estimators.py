@@ -39,7 +39,7 @@ from tfmigrate.understand.values import (
     StrategyObject,
     options,
 )
-from tfmigrate.walk import nodes_in, walk
+from tfmigrate.walk import nodes_in, walk, words_in
 from tfmigrate.written import Code, Written, listed, shown
 
 CANNED_ENDS = ("Classifier", "Regressor")
@@ -296,7 +296,7 @@ class OfModelFunction(Whole):
             return None
         place = self.draft.module.places[self.unit]
         below = units_of(place.block)[place.index + 1 :]
-        mentions = [unit for unit in below if self.target in {name.value for name in nodes_in(unit, cst.Name)}]
+        mentions = [unit for unit in below if self.target in words_in(unit)]
         if not mentions:
             return None
         params = [named["params"].value] if "params" in built.parameters and "params" in named else []

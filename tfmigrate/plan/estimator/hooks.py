@@ -18,7 +18,7 @@ from tfmigrate.plan.estimator.migration import Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import ClassValue, Frame, FunctionValue, Instance, options
-from tfmigrate.walk import nodes_in, values_returned, walk
+from tfmigrate.walk import nodes_in, values_returned, walk, words_in
 from tfmigrate.written import Written
 
 _HOOK = "train.SessionRunHook"
@@ -29,6 +29,8 @@ _METHODS: Mapping[str, tuple[str, int, tuple[str, ...]]] = {
     "end": ("on_train_end", 2, ("logs",)),
 }
 """A method of a hook -> that of a callback, how many parameters the first has, and what the second is given."""
+_OF_SESSIONS = "after_create_session"
+"""The one method of a hook that no callback has."""
 _OF_CALLBACKS = frozenset({"model", "params", "set_model", "set_params", "validation_data"})
 """What Keras sets on a callback, and the methods that set it."""
 
@@ -102,7 +104,7 @@ def _make_callback(migration: Migration, cls: ClassValue) -> None:
     for name, method in methods.items():
         if not isinstance(method, cst.FunctionDef):
             raise _refused(migration, cls, method, "it is more than plain methods")
-        if name not in _METHODS and name != "__init__" and hasattr(_Hook, name):
+        if name == _OF_SESSIONS or (name != "__init__" and hasattr(object, name)):
             raise _refused(migration, cls, method, f"a callback of Keras has nothing like {name}()")
         _check(migration, cls, method)
         if name in _METHODS:
@@ -110,7 +112,7 @@ def _make_callback(migration: Migration, cls: ClassValue) -> None:
             parameters = [param.name.value for param in method.params.params]
             if len(parameters) != count or method.decorators:
                 raise _refused(migration, cls, method, f"its {name}() has other parameters than a hook's")
-            read = {part.value for part in nodes_in(method.body, cst.Name)}
+            read = words_in(method.body)
             if read & {*parameters[1:], *given}:
                 raise _refused(migration, cls, method, f"its {name}() reads what a session gives it")
             if any(value is not None and not is_none(value) for value in values_returned(method.body)):
@@ -119,12 +121,6 @@ def _make_callback(migration: Migration, cls: ClassValue) -> None:
             migration.edits.append((module, Signature(method, (parameters[0],), given)))
     message = f"the hook {cls.node.name.value} is a callback of Keras"
     migration.say(codes.ESTIMATOR_CALLS, module, cls.node, message)
-
-
-class _Hook:
-    """The methods of a SessionRunHook."""
-
-    begin = after_create_session = before_run = after_run = end = None
 
 
 def _check(migration: Migration, cls: ClassValue, method: cst.FunctionDef) -> None:

@@ -37,7 +37,7 @@ from tfmigrate.plan.estimator.ranks import rankless
 from tfmigrate.plan.estimator.reader import Unconvertible
 from tfmigrate.understand.carrier import Carrier
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
-from tfmigrate.understand.program import Module, Unit
+from tfmigrate.understand.program import Module, Unit, last_attribute
 from tfmigrate.understand.reaching import named, parameters_of, reaching, settled, value_of
 from tfmigrate.understand.values import EstimatorPart, Frame, FunctionValue, Opaque, Site, StrategyObject
 from tfmigrate.walk import calls_in, nodes_in, walk
@@ -373,7 +373,7 @@ class Inputs:
         inside = inside | {function.node}
         calls = calls_in(function.node.body)
         for call in calls:
-            last = call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
+            last = last_attribute(call.func)
             if last in TENSORS:
                 raise self._refuse(module, call, f"{last}(): under a strategy an input function must return a dataset")
         unranked = rankless(self._facts.modules[module], function)

@@ -29,10 +29,10 @@ from tfmigrate.plan.on_strategy.rescope import SETUP
 from tfmigrate.plan.strategy.scope import Cover, Run, first_common_unit
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Use
-from tfmigrate.understand.program import Module, Unit, only_statement, root_name, units_of
+from tfmigrate.understand.program import Module, Unit, last_attribute, only_statement, root_name, units_of
 from tfmigrate.understand.purity import is_impure, is_pure
 from tfmigrate.understand.values import Literal, Made, ModelObject, Opaque, Site, StrategyObject, Visible, options
-from tfmigrate.walk import nodes_in, walk
+from tfmigrate.walk import nodes_in, walk, words_in
 from tfmigrate.written import Written
 
 PARAMETERS = (
@@ -324,7 +324,7 @@ class OfKerasModel(Whole):
             if not self._may_be_earlier(small.value):
                 return None
             lines[name] = small
-            inner = {read.value for read in nodes_in(small.value, cst.Name)} - met
+            inner = words_in(small.value) - met
             met |= inner
             pending += sorted(inner)
         targets = (part.target for unit in between for part in nodes_in(unit, cst.AssignTarget))
@@ -370,8 +370,8 @@ def _feature_keys(module: Module) -> Iterator[set[str | None]]:
     what from_tensor_slices() takes."""
     for node in (*module.calls, *module.all_of(cst.Return), *module.all_of(cst.Lambda)):
         if isinstance(node, cst.Call):
-            method = node.func.attr.value if isinstance(node.func, cst.Attribute) else ""
-            value = node.args[0].value if method in _MAKES_DATA and node.args else None
+            makes = last_attribute(node.func) in _MAKES_DATA
+            value = node.args[0].value if makes and node.args else None
         elif isinstance(node, cst.Return | cst.Lambda):
             value = node.value if isinstance(node, cst.Return) else node.body
             value = value if isinstance(value, cst.Tuple) else None

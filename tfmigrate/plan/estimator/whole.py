@@ -18,7 +18,7 @@ from tfmigrate.plan.workers import OfEstimator
 from tfmigrate.understand.lifecycle import Use
 from tfmigrate.understand.program import Module, only_statement
 from tfmigrate.understand.values import EstimatorPart, FunctionValue, StrategyObject
-from tfmigrate.walk import nodes_in
+from tfmigrate.walk import words_in
 
 TRAINS = frozenset({"train", "train_and_evaluate"})
 SILENT_SETTINGS = frozenset({"session_config", "log_step_count_steps", "save_summary_steps"})
@@ -171,7 +171,7 @@ def say_alone(draft: Draft, call: cst.Call) -> None:
 
 def _sets_devices(module: Module, config: cst.BaseExpression) -> bool:
     """Whether a configuration of a session may say something of the GPUs: one that is not made in this module may."""
-    words = {name.value for name in nodes_in(module.tree, cst.Name)}
+    words = words_in(module.tree)
     return not is_none(config) and ("ConfigProto" not in words or bool(_OF_DEVICES & words))
 
 

@@ -307,15 +307,12 @@ class _Keys:
             if _is_history(node.value):
                 for target in node.targets:
                     if isinstance(target.target, cst.Name):
-                        yield self._variable(target.target)
-
-    def _variable(self, node: cst.Name) -> tuple[str, LexicalScope | None]:
-        return self._scopes.variable(node)
+                        yield self._scopes.variable(target.target)
 
     def _is_log(self, node: cst.BaseExpression) -> bool:
         """`logs`, as every callback method calls its argument, `anything.history`, or a variable that keeps one."""
         if isinstance(node, cst.Name):
-            return node.value == "logs" or (bool(self._kept) and self._variable(node) in self._kept)
+            return node.value == "logs" or (bool(self._kept) and self._scopes.variable(node) in self._kept)
         return _is_history(node)
 
     def _add(self, node: cst.BaseExpression, seen: Set[cst.CSTNode] = frozenset()) -> None:
