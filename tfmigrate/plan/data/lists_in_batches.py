@@ -14,7 +14,7 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
-from tfmigrate.understand.reaching import reaching, settled, unpacked
+from tfmigrate.understand.reaching import bindings_of, settled, unpacked
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import Items, Opaque, Value
 from tfmigrate.written import listed
@@ -86,18 +86,12 @@ def _is_of_several(node: cst.BaseExpression, place: int, batch: Batch, context: 
 
 def _is_unpacked(node: cst.BaseExpression, scopes: Scopes) -> bool:
     """Whether a variable is a part of what a call gives: the function that is called returns the tuple."""
-    occurrence = scopes.occurrence(node)
-    if occurrence is None or not isinstance(node, cst.Name):
-        return False
-    return any(unpacked(binding) is not None for binding in reaching(node.value, occurrence.scope, scopes))
+    return any(unpacked(binding) is not None for binding in bindings_of(node, scopes))
 
 
 def _is_made_so(node: cst.BaseExpression, making: Set[cst.FunctionDef], context: Context) -> bool:
     """Whether a variable is a part of what a function gives that makes batches too: the tuple is made there."""
-    occurrence = context.scopes.occurrence(node)
-    if occurrence is None or not isinstance(node, cst.Name):
-        return False
-    sources = [unpacked(binding) for binding in reaching(node.value, occurrence.scope, context.scopes)]
+    sources = [unpacked(binding) for binding in bindings_of(node, context.scopes)]
     return bool(sources) and all(
         isinstance(source, cst.Call) and not making.isdisjoint(called(source, context.facts)) for source in sources
     )

@@ -97,11 +97,16 @@ def runs(modules: Mapping[Module, Facts]) -> Iterator[Run]:
 
 def applied(step: FunctionValue, facts: Facts) -> Iterator[frozenset[Made]]:
     """What each apply_gradients() of a step may apply, but for optimizers that keep nothing for each weight."""
+    for optimizer, _ in _applications(step):
+        made = (one for one in facts.options(optimizer) if isinstance(one, Made) and one.kind == "optimizer")
+        yield frozenset(one for one in made if not is_plain_sgd(one))
+
+
+def _applications(step: FunctionValue) -> Iterator[tuple[cst.BaseExpression, cst.Call]]:
+    """Each apply_gradients() of a step, with what it is called on."""
     for call in calls_in(step.node):
         if isinstance(call.func, cst.Attribute) and call.func.attr.value == "apply_gradients":
-            options = facts.options(call.func.value)
-            made = (option for option in options if isinstance(option, Made) and option.kind == "optimizer")
-            yield frozenset(optimizer for optimizer in made if not is_plain_sgd(optimizer))
+            yield call.func.value, call
 
 
 def _whole_batches(facts: Facts, call: cst.Call) -> Iterator[CallChange]:
@@ -340,9 +345,7 @@ def _built_outside(
 
 def _variables_applied(step: FunctionValue) -> Iterator[cst.Attribute]:
     """`model.trainable_variables` in `optimizer.apply_gradients(zip(gradients, model.trainable_variables))`."""
-    for call in calls_in(step.node):
-        if isinstance(call.func, cst.Attribute) and call.func.attr.value == "apply_gradients":
-            for arg in call.args:
-                for node in walk(arg.value):
-                    if isinstance(node, cst.Attribute) and node.attr.value in _VARIABLES:
-                        yield node
+    for _, call in _applications(step):
+        for node in (node for arg in call.args for node in walk(arg.value)):
+            if isinstance(node, cst.Attribute) and node.attr.value in _VARIABLES:
+                yield node
