@@ -138,7 +138,7 @@ def fake_migrate_program(sources: Sequence[FakeSource]) -> tuple[FileResult, ...
             results.append(FileResult(path, "error", error=error, before=text, after=text))
             continue
         if "crash!" in text:
-            raise KeyError("lost")
+            raise KeyError("lost" + "\n and more" * 1000)
         lines, findings = text.splitlines(keepends=True), []
         for number, line in enumerate(lines):
             if "multi_gpu_model" not in line:

@@ -80,7 +80,9 @@ def test_each_file_that_fails_is_named_and_the_others_go_on(project: Path) -> No
     ]
     assert "line 1: byte 0xe9" in errors["b_bytes.py"]
     assert "looks like Python 2" in errors["c_syntax.py"]
-    assert "KeyError: 'lost' (conftest.py:" in errors["d_crash.py"]
+    assert "KeyError: 'lost" in errors["d_crash.py"]
+    assert " ... (conftest.py:" in errors["d_crash.py"]
+    assert len(errors["d_crash.py"]) < 400
     assert "cannot be written in iso-8859-1" in errors["f_unwritable_text.py"]
     assert "read-only" in errors["e_readonly.py"]
     assert Path("a_missing_neighbour.py").read_bytes() == Path("f_plain.py").read_bytes() == b"scope\n"

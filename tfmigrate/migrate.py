@@ -40,6 +40,8 @@ _WRAPS = ("TFM001", "TFM010", "TFM1")
 """Prefixes of the codes of what is migrated, or refused, as a whole: other findings follow from it."""
 _Task = tuple[str, str, Settings, Numbering]
 """A file of a program: its path, its text, the settings that hold for it, and how its lines are numbered."""
+_ERROR_LENGTH = 200
+"""Characters of a crash of this tool that are shown."""
 _NAMED = 5
 """Files of a program that an error names."""
 POOL_PAYS_FROM = 4
@@ -485,10 +487,12 @@ def _migrate_group(group: Sequence[_Task]) -> tuple[FileResult, ...]:
             return migrate_program([Source(*task) for task in group])
     except Exception as error:
         # A program that crashes the tool must not stop the others, and its own text stays as it is.
+        import textwrap
         import traceback
 
         frame = traceback.extract_tb(error.__traceback__)[-1]
-        what = f"{type(error).__name__}: {error} ({Path(frame.filename).name}:{frame.lineno})".replace("\n", " ")
+        said = textwrap.shorten(str(error), _ERROR_LENGTH, placeholder=" ...")  # of a node: the whole tree below it
+        what = f"{type(error).__name__}: {said} ({Path(frame.filename).name}:{frame.lineno})"
         message = f"tfmigrate failed on this file, which is left as it is: {what}; please report it with the file"
         return tuple(FileResult(path, "error", error=message, before=text, after=text) for path, text, *_ in group)
 

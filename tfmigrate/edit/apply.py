@@ -357,6 +357,8 @@ class _Editor(cst.CSTTransformer):
         """Whether all that a `try` tried is gone, so that its handlers have nothing to handle."""
         if not isinstance(original, cst.Try | cst.TryStar) or original.orelse or original.finalbody:
             return False
+        if original.body not in self._touched:
+            return False
         pieces, footer = self._suites[original.body]
         return not pieces and not footer
 
