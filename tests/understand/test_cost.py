@@ -21,6 +21,7 @@ from tfmigrate.understand.values import (
     Frame,
     Items,
     Literal,
+    Mapping,
     Method,
     ModelObject,
     Opaque,
@@ -159,6 +160,19 @@ def test_what_a_name_may_be_is_bounded() -> None:
         sizes.append(len(options(found)))
     assert max(sizes) < 80
     assert any(isinstance(option, Opaque) and option.origin == "one of many values" for option in options(found))
+
+
+def test_methods_of_many_dicts_are_those_of_one() -> None:
+    found: Value = Literal(0)
+    for number in range(40):
+        dicts = Mapping(("key",), (Literal(number),))
+        found = join(found, Method(dicts, "items"), Method(dicts, "get"), Method(Items((Literal(number),)), "append"))
+    assert len(options(found)) < 40
+    assert {option.name for option in options(found) if isinstance(option, Method)} == {"items", "get", "append"}
+    lists = [option.receiver for option in options(found) if isinstance(option, Method) and option.name == "append"]
+    parts = [part for items in lists if isinstance(items, Items) for part in items.values]
+    held = {literal for part in parts for literal in options(part)}
+    assert held == {Literal(number) for number in range(40)}
 
 
 def test_models_and_symbols_are_told_apart_however_many_numbers_there_are() -> None:

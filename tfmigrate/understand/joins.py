@@ -42,11 +42,25 @@ def _fewer(merged: frozenset[Value]) -> frozenset[Value]:
         dicts = [option for option in merged if isinstance(option, Mapping)]
         held = _together(dicts)
         merged = merged.difference(dicts) | {Mapping((None,) * len(held), held)}
+    if kinds[Method] > _MANY:
+        merged = _of_one_receiver(merged)
     if len(merged) > _DATA and sum(kinds[kind] for kind in _DATA_KINDS) > _DATA:
         data = [option for option in merged if _is_data(option)]
         if len(data) > _DATA:
             settings = all(isinstance(option, Literal) or getattr(option, "settings", False) for option in data)
             merged = merged.difference(data) | {Opaque("one of many values", all_opaque_sites(data), settings=settings)}
+    return merged
+
+
+def _of_one_receiver(merged: frozenset[Value]) -> frozenset[Value]:
+    """Of the methods of many lists or dicts, one of each name: that of what the lists or dicts are together."""
+    alike: dict[tuple[str, type], list[Method]] = {}
+    for option in merged:
+        if type(option) is Method and isinstance(option.receiver, (Items, Mapping)):
+            alike.setdefault((option.name, type(option.receiver)), []).append(option)
+    for (name, _), methods in alike.items():
+        if len(methods) > _MANY:
+            merged = merged.difference(methods) | {Method(join(*(method.receiver for method in methods)), name)}
     return merged
 
 
