@@ -9,7 +9,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import passed_as
+from tfmigrate.plan.change.calls import has_stars, passed_as
 from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.compiled_functions import compiled
@@ -41,37 +41,54 @@ _KEPT = frozenset({"initial_value", "dtype", "name"})
 
 
 def check(context: Context) -> Iterator[CallChange]:
+    yield from _in_layers(context)
+    yield from _in_functions(context)
+
+
+def _in_layers(context: Context) -> Iterator[CallChange]:
     """`seen = tf.Variable(0.)` in call(): a graph of TensorFlow 1 was built once, and held one variable."""
     facts = context.facts
     helper = Helper.of(context.draft, _HELPER)
     changed: dict[cst.Call, CallChange] = {}
+    for method in _call_methods(facts):
+        own = dict(_assigned(method))
+        for node in _always_made(method.body):
+            if facts.canonical(node.func) in _MAKERS and node not in changed:
+                changed[node] = _in_call(node, own.get(node), method, helper, context)
+    users = [node for node, change in changed.items() if isinstance(change.edit, Replace) and change.edit.node is node]
+    yield from helper.brought_by(users, [changed[node] for node in users])
+    yield from (change for node, change in changed.items() if node not in users)
+
+
+def _call_methods(facts: Facts) -> Iterator[cst.FunctionDef | cst.Lambda]:
+    """The call() of each class of layers or models, where this module defines it."""
     for cls in facts.classes:
         bases = {names.canonical(base) for base in cls.outside_bases()}
         call = cls.lookup("call")
-        if not isinstance(call, FunctionValue) or call.module is not facts.module:
-            continue
-        if not any(names.is_layer(base) or _IS_BASE(base) for base in bases):
-            continue
-        own = dict(_assigned(call.node))
-        for node in _always_made(call.node.body):
-            if facts.canonical(node.func) not in _MAKERS or node in changed:
-                continue
-            constant = _constant(node, call.node, facts)
-            if constant is not None:
-                changed[node] = CallChange(codes.MADE_IN_CALL, node, _IS_CONSTANT, constant)
-                continue
-            message = "call() creates a variable each time it is traced, which TensorFlow 2 does not allow in training"
-            code = _made_once(node, own.get(node), call.node, helper.name, context)
-            if code is None:
-                message = f"{message}: make it once, in build(), and keep it on self"
-                changed[node] = CallChange(codes.MADE_IN_CALL, node, message, action="warn")
-            else:
-                message = f"{message}: {helper}() makes it the first time, one for each replica, as each GPU had one"
-                changed[node] = CallChange(codes.MADE_IN_CALL, node, message, Replace(node, code))
-    users = [node for node, change in changed.items() if isinstance(change.edit, Replace) and change.edit.node is node]
-    changes = [changed[node] for node in users]
-    yield from helper.brought_by(users, changes)
-    yield from (change for node, change in changed.items() if node not in users)
+        if isinstance(call, FunctionValue) and call.module is facts.module:
+            if any(names.is_layer(base) or _IS_BASE(base) for base in bases):
+                yield call.node
+
+
+def _in_call(
+    node: cst.Call, name: str | None, method: cst.FunctionDef | cst.Lambda, helper: Helper, context: Context
+) -> CallChange:
+    """What becomes of a variable that call() makes and assigns to a name, if to any."""
+    constant = _constant(node, method, context.facts)
+    if constant is not None:
+        return CallChange(codes.MADE_IN_CALL, node, _IS_CONSTANT, constant)
+    message = "call() creates a variable each time it is traced, which TensorFlow 2 does not allow in training"
+    code = _made_once(node, name, method, helper.name, context)
+    if code is None:
+        message = f"{message}: make it once, in build(), and keep it on self"
+        return CallChange(codes.MADE_IN_CALL, node, message, action="warn")
+    message = f"{message}: {helper}() makes it the first time, one for each replica, as each GPU had one"
+    return CallChange(codes.MADE_IN_CALL, node, message, Replace(node, code))
+
+
+def _in_functions(context: Context) -> Iterator[CallChange]:
+    """What losses build, and the functions of Lambda layers."""
+    facts = context.facts
     losses = [made for loss in context.migration.once(_losses) for made in _models_made(loss, context.modules)]
     for found, message in ((losses, _IN_LOSS), (context.migration.once(_made_in_lambdas), _IN_LAMBDA)):
         for node, function in {node: function for module, node, function in found if module is facts.module}.items():
@@ -143,27 +160,37 @@ def _models_made(loss: FunctionValue, modules: Mapping[Module, Facts]) -> Iterat
 
 def _constant(node: cst.Call, function: cst.FunctionDef | cst.Lambda, facts: Facts) -> Replace | None:
     """`K.constant` for a `K.variable` that is only read, and begins with the same value each time."""
-    words = {arg.keyword.value for arg in node.args if arg.keyword is not None}
-    places = [arg for arg in node.args if arg.keyword is None]
-    plain = words <= {"value", "dtype", "name"} and len(places) <= 2 and not any(arg.star for arg in node.args)
-    if facts.canonical(node.func) != "keras.backend.variable" or not isinstance(node.func, cst.Attribute) or not plain:
+    if facts.canonical(node.func) != "keras.backend.variable" or not isinstance(node.func, cst.Attribute):
         return None
-    if _DRAWS(facts.module.code(function)):
+    if not _says_what_constants_say(node) or _DRAWS(facts.module.code(function)):
         return None
     above = {child: part for part in walk(function) for child in part.children}
+    reads = _reads(node, function, above)
+    if reads is None or not all(_is_read(part, above, facts) for part in reads):
+        return None
+    return Replace(node.func.attr, "constant")
+
+
+def _says_what_constants_say(node: cst.Call) -> bool:
+    """Whether K.variable() is given nothing that K.constant() does not take, or takes in another place."""
+    words = {arg.keyword.value for arg in node.args if arg.keyword is not None}
+    places = [arg for arg in node.args if arg.keyword is None]
+    return words <= {"value", "dtype", "name"} and len(places) <= 2 and not has_stars(node)
+
+
+def _reads(
+    node: cst.Call, function: cst.FunctionDef | cst.Lambda, above: Mapping[cst.CSTNode, cst.CSTNode]
+) -> list[cst.CSTNode] | None:
+    """Where a function reads what a call makes: by the name that it is assigned to, else there; None where it has
+    several names, or none that can be followed."""
     statement = above.get(node)
-    reads: list[cst.CSTNode] = [node]
-    if isinstance(statement, cst.Assign):
-        target = statement.targets[0].target
-        if len(statement.targets) != 1 or not isinstance(target, cst.Name):
-            return None
-        reads = [
-            part
-            for part in walk(function.body)
-            if isinstance(part, cst.Name) and part.value == target.value and part is not target
-            if not _is_label(part, above)
-        ]
-    return Replace(node.func.attr, "constant") if all(_is_read(part, above, facts) for part in reads) else None
+    if not isinstance(statement, cst.Assign):
+        return [node]
+    target = statement.targets[0].target
+    if len(statement.targets) != 1 or not isinstance(target, cst.Name):
+        return None
+    same = (part for part in walk(function.body) if isinstance(part, cst.Name) and part.value == target.value)
+    return [part for part in same if part is not target and not _is_label(part, above)]
 
 
 def _is_label(name: cst.Name, above: Mapping[cst.CSTNode, cst.CSTNode]) -> bool:

@@ -57,16 +57,11 @@ def _number(part: cst.Subscript) -> int | None:
 
 def _names(models: set[ModelObject], context: Context) -> list[str] | None:
     """What `evaluate` returns for models with one output, which one compile() configures; None where that is open."""
-    compiled = [
-        (facts, use)
-        for facts in context.modules.values()
-        for use in facts.uses
-        if use.method == "compile" and any(models & set(model.base_models()) for model in use.models)
-    ]
-    if len({use.call for _, use in compiled}) != 1 or not has_one_output(models, context.facts, context.modules):
+    compiled = _only_compile(models, context)
+    if compiled is None or not has_one_output(models, context.facts, context.modules):
         return None
-    facts, use = compiled[0]
-    named = named_arguments(use.call, COMPILE)
+    facts, call = compiled
+    named = named_arguments(call, COMPILE)
     if named is None or not named.keys() <= {"optimizer", "loss", "metrics"}:
         return None
     if "loss" in named and isinstance(named["loss"].value, cst.List | cst.Tuple | cst.Dict):
@@ -79,6 +74,20 @@ def _names(models: set[ModelObject], context: Context) -> list[str] | None:
     found = [_name(element.value, facts) for element in metrics.value.elements]
     known = ["loss", *(name for name in found if name is not None)]
     return known if None not in found and len(set(known)) == len(known) else None
+
+
+def _only_compile(models: set[ModelObject], context: Context) -> tuple[Facts, cst.Call] | None:
+    """The call that compiles the models, and the module it stands in, where there is one alone."""
+    compiled = {
+        use.call: facts
+        for facts in context.modules.values()
+        for use in facts.uses
+        if use.method == "compile" and any(models & set(model.base_models()) for model in use.models)
+    }
+    if len(compiled) != 1:
+        return None
+    ((call, facts),) = compiled.items()
+    return facts, call
 
 
 def _name(metric: cst.BaseExpression, facts: Facts) -> str | None:

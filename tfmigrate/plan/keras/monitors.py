@@ -172,18 +172,22 @@ def _made_of_own(call: cst.Call, cls: ClassValue) -> Iterator[_Watcher]:
     """An object of a class that descends from a watching one, where what it is given is handed on as it is."""
     heir = next((ancestor for ancestor in cls.ancestors() if _base(ancestor) is not None), None)
     base = _base(heir) if heir is not None else None
-    initialiser = cls.lookup("__init__")
     if heir is None or base is None:
         return
+    initialiser = cls.lookup("__init__")
+    present = keywords(call)
     if not isinstance(initialiser, FunctionValue):
         yield from _watchers_made(call, base)
-        return
-    present = keywords(call)
-    if hands_on_rest(cls) and "monitor" in present and not {"monitor", "mode"} & _declared(initialiser):
-        mode_value = present["mode"].value if "mode" in present else None
-        yield _Watcher(base, call, present["monitor"].value, mode_value, hidden="**" in [arg.star for arg in call.args])
-        return
-    handed = passed_on(initialiser) if heir.members.get("__init__") is initialiser else None
+    elif hands_on_rest(cls) and "monitor" in present and not {"monitor", "mode"} & _declared(initialiser):
+        mode = present["mode"].value if "mode" in present else None
+        yield _Watcher(base, call, present["monitor"].value, mode, hidden="**" in [arg.star for arg in call.args])
+    elif heir.members.get("__init__") is initialiser:
+        yield from _handed_on_by_name(call, initialiser, base)
+
+
+def _handed_on_by_name(call: cst.Call, initialiser: FunctionValue, base: str) -> Iterator[_Watcher]:
+    """`super().__init__(monitor=what, mode=how)` of what its own initialiser calls otherwise, or has a default for."""
+    handed = passed_on(initialiser)
     inner = named_arguments(handed, WATCHERS[names.canonical(base)]) if handed is not None else None
     declared = {param.name.value: param for param in initialiser.node.params.params[1:]}
     called = {name: arg.value.value for name, arg in (inner or {}).items() if isinstance(arg.value, cst.Name)}

@@ -14,17 +14,16 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import WITH_TARGETS, is_none, named_arguments, named_items, text_of
 from tfmigrate.plan.change.helper import Helper
-from tfmigrate.plan.change.model_outputs import outputs_given
 from tfmigrate.plan.data.made_batches import batches_made, targets_of
 from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.keras.automatic_names import names_kept
 from tfmigrate.plan.keras.methods import COMPILE, keras_calls
+from tfmigrate.plan.keras.names_of_outputs import common_order, has_another
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import dotted
-from tfmigrate.understand.reaching import bindings_of, settled, value_of
+from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import Scopes
-from tfmigrate.understand.values import FunctionValue, Instance, Literal, Made, ModelObject
+from tfmigrate.understand.values import FunctionValue
 from tfmigrate.written import Code, listed
 
 _HELPER = "trained_part"
@@ -49,7 +48,7 @@ def loss_weights(context: Context) -> Iterator[CallChange]:
             continue
         loss, weights = named["loss"].value, named["loss_weights"].value
         losses, written = settled(loss, scopes), settled(weights, scopes)
-        order = _common_order(use.models, context)
+        order = common_order(use.models, context)
         if isinstance(losses, cst.Dict) and isinstance(written, cst.Dict):
             yield from _weights_of_some(losses, weights, written)
         elif isinstance(losses, _MANY) and isinstance(written, cst.Dict):
@@ -130,9 +129,9 @@ def losses_of_some(context: Context) -> Iterator[CallChange]:
         items = named_items(losses)
         if not items or use.call in changes:
             continue
-        order = _common_order(use.models, context)
+        order = common_order(use.models, context)
         missing = [name for name in order or () if name not in items]
-        if not missing and (order or not any(_has_another(model, items, context) for model in use.models)):
+        if not missing and (order or not any(has_another(model, items, context) for model in use.models)):
             continue
         words = f"the output {' and '.join(map(repr, missing))}" if missing else "an output that the model has"
         loss = named["loss"].value
@@ -169,7 +168,7 @@ def named_targets(context: Context) -> Iterator[CallChange]:
     facts, scopes = context.facts, context.scopes
     for use in keras_calls(facts, *WITH_TARGETS):
         named = named_arguments(use.call, WITH_TARGETS[use.method]) or {}
-        order = _common_order(use.models, context)
+        order = common_order(use.models, context)
         parts = [[named[name].value if name in named else None for name in ("y", "sample_weight")]]
         validation = named["validation_data"].value if "validation_data" in named else None
         if isinstance(validation, cst.Tuple) and len(validation.elements) in (2, 3):
@@ -178,7 +177,7 @@ def named_targets(context: Context) -> Iterator[CallChange]:
             yield from _targets(y, weights, order, scopes)
     seen: set[cst.CSTNode] = set()
     for batch in batches_made(context):
-        order = _common_order(batch.models, context)
+        order = common_order(batch.models, context)
         y, weights = [*targets_of(batch.node), None, None][:2]
         if batch.node not in seen:
             seen.add(batch.node)
@@ -188,9 +187,10 @@ def named_targets(context: Context) -> Iterator[CallChange]:
 def _targets(
     y: cst.BaseExpression | None, weights: cst.BaseExpression | None, order: tuple[str, ...] | None, scopes: Scopes
 ) -> Iterator[CallChange]:
-    targets = settled(y, scopes) if y is not None else None
-    items = named_items(targets)
-    if y is not None and items and order is not None and len(order) > 1 and items.keys() < set(order):
+    if y is None:
+        return
+    items = named_items(settled(y, scopes))
+    if items and order is not None and items.keys() < set(order):
         missing = " and ".join(repr(name) for name in order if name not in items)
         message = (
             f"these targets have none for the output {missing}, and Keras 3 assigns the others to the losses in "
@@ -198,21 +198,21 @@ def _targets(
             "shape that fits where the loss is None"
         )
         yield CallChange(codes.NAMED_OUTPUTS, y, message, action="warn")
-        return
-    if weights is None or y is None or is_none(weights):
-        return
+    elif weights is not None and not is_none(weights):
+        yield from _weights_of_samples(y, weights, order, scopes)
+
+
+def _weights_of_samples(
+    y: cst.BaseExpression, weights: cst.BaseExpression, order: tuple[str, ...] | None, scopes: Scopes
+) -> Iterator[CallChange]:
+    """Targets and weights are lists where either was given by name."""
     held = settled(weights, scopes)
-    named = named_items(held)
-    if not isinstance(held, cst.Dict) and items is None:
-        return
-    if order is not None and len(order) < 2:
-        return  # A single output belongs to TFM224.
-    if isinstance(held, cst.Dict) and len(held.elements) < 2 and order is None:
+    items, named = named_items(settled(y, scopes)), named_items(held)
+    if (items is None and not isinstance(held, cst.Dict)) or _is_for_one_output(held, order):
         return
     message = "Keras 3 fails on weights of samples beside names of outputs (KeyError: 0)"
-    whole = order is not None and (items is None or items.keys() == set(order))
-    whole = whole and (not isinstance(held, cst.Dict) or (named is not None and named.keys() == set(order or ())))
-    if order is None or not whole:
+    unread = isinstance(held, cst.Dict) and named is None
+    if order is None or unread or not (_names_all(items, order) and _names_all(named, order)):
         advice = f"{message}: write targets and weights as lists, in the order of the model's outputs"
         yield CallChange(codes.NAMED_OUTPUTS, weights, advice, action="warn")
         return
@@ -223,7 +223,19 @@ def _targets(
     yield CallChange(codes.NAMED_OUTPUTS, weights, message, edits[0], more=tuple(edits[1:]))
 
 
-# ---- what an expression names ----
+def _is_for_one_output(weights: cst.BaseExpression, order: tuple[str, ...] | None) -> bool:
+    """Whether weights of samples belong to a single output, of which TFM224 speaks."""
+    if order is not None:
+        return len(order) < 2
+    return isinstance(weights, cst.Dict) and len(weights.elements) < 2
+
+
+def _names_all(items: Mapping[str, cst.BaseExpression] | None, order: Sequence[str]) -> bool:
+    """Whether what is given by name is given for each output; true of what is not given by name."""
+    return items is None or items.keys() == set(order)
+
+
+# ---- dicts and lists as they are written ----
 
 
 def _pairs(node: cst.Dict) -> list[tuple[cst.BaseExpression, cst.BaseExpression]]:
@@ -245,92 +257,3 @@ def _quoted(name: str, like: cst.Dict) -> str:
     """A name in the quotes of a dict's first key."""
     key = next((key for key, _ in _pairs(like) if isinstance(key, cst.SimpleString)), None)
     return f"{key.quote}{name}{key.quote}" if key is not None else repr(name)
-
-
-def _common_order(models: frozenset[ModelObject], context: Context) -> tuple[str, ...] | None:
-    """The names of the outputs of some models, in order, where all have the same and these are known."""
-    orders = {_output_names(model, context) for model in models}
-    return orders.pop() if len(orders) == 1 else None
-
-
-def _output_names(model: ModelObject, context: Context) -> tuple[str, ...] | None:
-    """The names of a model's outputs: of the layers whose results they are, each of which has one written out, or gets
-    one."""
-    facts, scopes = context.facts, context.scopes
-    outputs = outputs_given(model, facts)
-    display = settled(outputs, scopes) if outputs is not None else None
-    elements = display.elements if isinstance(display, _MANY) else ()
-    names = [_layer_name(settled(element.value, scopes), context) for element in elements]
-    known = tuple(name for name in names if name is not None)
-    return known if known and len(known) == len(names) == len(set(known)) else None
-
-
-def _has_another(model: ModelObject, items: Collection[str], context: Context) -> bool:
-    """Whether a model surely has an output that is not named, of those that are written out beside others, as in
-    `outputs=model.outputs[1:] + [detections]`: one by another name, or by an automatic one."""
-    draft = context.migration.drafts.get(model.site.frame.module)
-    if draft is None:
-        return False
-    kept = context.migration.once(names_kept)
-    pending = [outputs_given(model, draft.facts)]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
-            pending += [node.left, node.right]
-        elif isinstance(node, cst.List):
-            for element in node.elements:
-                values = _all_values(element.value, draft.scopes)
-                named = [_name_given(value, draft.facts, items, kept) for value in values]
-                if named and not any(name is not False for name in named):
-                    return True
-    return False
-
-
-def _all_values(node: cst.BaseExpression, scopes: Scopes) -> list[cst.BaseExpression | None]:
-    """What a name is bound to, wherever that is; None for a binding that is no assignment."""
-    if scopes.occurrence(node) is None:
-        return [node]
-    return [value_of(binding) for binding in bindings_of(node, scopes)]
-
-
-def _name_given(
-    output: cst.BaseExpression | None, facts: Facts, items: Collection[str], kept: Mapping[cst.Call, str]
-) -> bool | None:
-    """Whether the layer that makes an output, `Dense(1)(rows)`, has one of the names; None where that is unknown."""
-    layer = output.func if isinstance(output, cst.Call) else None
-    values = facts.options(layer) if isinstance(layer, cst.Call) else ()
-    if not isinstance(layer, cst.Call) or not values:
-        return None
-    if not all(
-        isinstance(option, Instance) or (isinstance(option, Made) and option.kind == "layer") for option in values
-    ):
-        return None
-    for arg in layer.args:
-        if arg.star or (arg.keyword is not None and arg.keyword.value == "name"):
-            text = text_of(arg.value)
-            return None if arg.star or text is None else text in items
-    return kept.get(layer) in items
-
-
-def _layer_name(node: cst.BaseExpression, context: Context) -> str | None:
-    """The name of the layer that is called, in `Dense(1, name="one")(rows)`."""
-    facts, scopes = context.facts, context.scopes
-    if not isinstance(node, cst.Call):
-        return None
-    values = facts.options(node.func)
-    layers = {
-        option.config
-        for option in values
-        if isinstance(option, Made) and option.kind == "layer" and option.config is not None
-    }
-    layer = settled(node.func, scopes) if not layers else layers.pop()
-    if layers or not isinstance(layer, cst.Call) or len(values) > 1:
-        return None
-    for arg in layer.args:
-        if arg.keyword is not None and arg.keyword.value == "name":
-            known = facts.options(arg.value)
-            text = text_of(arg.value)
-            if text is None and len(known) == 1 and isinstance(only := next(iter(known)), Literal):
-                text = only.value if isinstance(only.value, str) else None
-            return text
-    return context.migration.once(names_kept).get(layer)
