@@ -226,7 +226,7 @@ class Optimizer:
             return
         if epsilon is None or isinstance(epsilon.value, str):
             return
-        text = self.facts.module.code(epsilon.value)
+        text = epsilon.value.value if isinstance(epsilon.value, cst.Float) else "epsilon"
         number = float(text) if isinstance(epsilon.value, cst.Float) else None
         if number not in (0, 1):
             square = ("(", epsilon.value, ") ** 2") if number is None else repr(float(f"{number**2:.12g}"))
@@ -234,7 +234,7 @@ class Optimizer:
             name = self.known.rsplit(".", 1)[-1]
             name = {"rmsprop": "RMSprop", "adagrad": "Adagrad"}.get(name, name)
             message = f"{name} added epsilon to the square root and adds it under the root now: it takes its square"
-            why = Remark(self.call, f"{'epsilon' if number is None else text} squared: {UNDER_ROOT}")
+            why = Remark(self.call, f"{text} squared: {UNDER_ROOT}")
             yield CallChange(codes.OPTIMIZER_EPSILON, self.call, message, more=(why,))
         if number is not None and number >= _LARGE_EPSILON:
             message = (
