@@ -11,7 +11,8 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import passed_as, text_of
 from tfmigrate.plan.change.paths import ending_of
-from tfmigrate.plan.keras.saving import files_of, is_of_keras
+from tfmigrate.plan.keras.file_calls import is_of_keras
+from tfmigrate.plan.keras.saved_files import files_of
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.scopes import Scopes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import libcst as cst
 
@@ -92,32 +92,38 @@ def layers_over_tensors(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
     inputs = {call.func: call.args[0].value for call in facts.module.calls if len(call.args) == 1}
     described = _described(facts)
     for call in facts.module.calls:
-        if facts.canonical(call.func) != "keras.layers.Lambda" or not call.args:
-            continue
-        inner = call.args[0].value
+        inner = call.args[0].value if call.args and facts.canonical(call.func) == "keras.layers.Lambda" else None
         if not isinstance(inner, cst.Lambda) or len(inner.params.params) != 1:
             continue
-        own = inner.params.params[0].name.value
-        read = [
-            part
-            for part in walk(inner.body)
-            if isinstance(part, cst.Name)
-            and part not in described
-            and scopes.owner(part.value, scopes.by_node[inner]) is not scopes.by_node[inner]
-            and _is_of_layers(part, facts, scopes)
-        ]
-        passed = inputs.get(call)
-        same = [name for name in read if isinstance(passed, cst.Name) and name.value == passed.value]
-        if read and len(same) == len(read) and all(scopes.holding(name) is scopes.by_node[inner] for name in read):
-            message = f"the layer is called on `{same[0].value}` and reads it from outside, which Keras 3 refuses"
-            edits = tuple(Replace(name, own) for name in same)
-            yield CallChange(codes.OUTSIDE_TENSORS, call, message, edits[0], more=edits[1:])
-        elif read:
-            message = (
-                f"this layer reads `{read[0].value}`, a tensor of the model, from outside, which TensorFlow 2 refuses: "
-                "call the layer on a list of all tensors that it reads"
-            )
-            yield CallChange(codes.OUTSIDE_TENSORS, call, message, action="warn")
+        outside = (name for name in _not_its_own(inner, scopes) if name not in described)
+        read = [name for name in outside if _is_of_layers(name, facts, scopes)]
+        if read:
+            yield _layer_over(call, inner, read, inputs.get(call), scopes)
+
+
+def _layer_over(
+    call: cst.Call, inner: cst.Lambda, read: Sequence[cst.Name], passed: cst.BaseExpression | None, scopes: Scopes
+) -> CallChange:
+    """What becomes of a layer that is called on `passed`, and whose function reads tensors from outside."""
+    same = all(isinstance(passed, cst.Name) and name.value == passed.value for name in read)
+    if not same or any(scopes.holding(name) is not scopes.by_node[inner] for name in read):
+        message = (
+            f"this layer reads `{read[0].value}`, a tensor of the model, from outside, which TensorFlow 2 refuses: "
+            "call the layer on a list of all tensors that it reads"
+        )
+        return CallChange(codes.OUTSIDE_TENSORS, call, message, action="warn")
+    message = f"the layer is called on `{read[0].value}` and reads it from outside, which Keras 3 refuses"
+    own = inner.params.params[0].name.value
+    edits = tuple(Replace(name, own) for name in read)
+    return CallChange(codes.OUTSIDE_TENSORS, call, message, edits[0], more=edits[1:])
+
+
+def _not_its_own(function: cst.Lambda, scopes: Scopes) -> Iterator[cst.Name]:
+    """The names in a function that are not those of its parameters."""
+    scope = scopes.by_node[function]
+    for part in walk(function.body):
+        if isinstance(part, cst.Name) and scopes.owner(part.value, scope) is not scope:
+            yield part
 
 
 def _described(facts: Facts) -> set[cst.BaseExpression]:

@@ -12,7 +12,7 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import is_false, passed_as
 from tfmigrate.plan.keras.checkpoints import checkpoints
 from tfmigrate.plan.keras.layer_places import models_by_node
-from tfmigrate.plan.keras.saving import files_of
+from tfmigrate.plan.keras.saved_files import files_of
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.plan.names.runs import imported_by
 from tfmigrate.understand.contents import models_of

@@ -14,7 +14,7 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.flavours import flavour_of
 from tfmigrate.plan.keras.methods import COMPILE, keras_calls
 from tfmigrate.plan.keras.named_elsewhere import words_named
-from tfmigrate.plan.keras.saving import Saved, saved_to_hdf5
+from tfmigrate.plan.keras.saved_models import Saved, saved_to_hdf5
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Facts, Use
 

@@ -1,0 +1,42 @@
+"""What a call does with a file of weights or of a model: asks for it by its name, loads it, saves it."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from tfmigrate.understand.lifecycle import Facts, Use
+
+_ASKS = frozenset(
+    {
+        "os.path.exists", "os.path.isfile", "os.path.getsize", "os.path.getmtime", "os.remove", "os.unlink",
+        "os.access", "glob.glob", "pathlib.Path",
+    }
+)  # fmt: skip
+"""What is done with a file by its name alone."""
+
+
+def takes_name(call: cst.Call, facts: Facts) -> bool:
+    """Whether a call loads a file, or asks for it by its name."""
+    return facts.symbols.get(call.func) in _ASKS or reads(call, facts)
+
+
+def reads(call: cst.Call, facts: Facts) -> bool:
+    return loads_weights(call) or is_load_model(call, facts)
+
+
+def loads_weights(call: cst.Call) -> bool:
+    return isinstance(call.func, cst.Attribute) and call.func.attr.value == "load_weights"
+
+
+def saves(call: cst.Call) -> bool:
+    """Whether a whole model may be saved."""
+    return isinstance(call.func, cst.Attribute) and call.func.attr.value == "save"
+
+
+def is_load_model(call: cst.Call, facts: Facts) -> bool:
+    return facts.canonical(call.func) == "keras.models.load_model"
+
+
+def is_of_keras(use: Use, method: str) -> bool:
+    """Whether a method is called on a model of Keras, and not one that a class of the program defines."""
+    return use.method == method and use.is_of_model and all(model.instance is None for model in use.models)

@@ -1,0 +1,158 @@
+"""Texts that name a file that has another name now: messages, patterns, and names with which nothing is done."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from itertools import chain
+
+import libcst as cst
+
+from tfmigrate.file_names import OLD_ENDINGS, example_of, longest_part, shape_of_last
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.calls import text_of
+from tfmigrate.plan.change.paths import ending_of
+from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.keras import name_patterns
+from tfmigrate.plan.keras.saved_files import new_ending
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.scopes import Scopes
+
+_READ = "; Keras 3 lays the weights out differently, so code that reads them with h5py must change"
+
+
+@dataclass(frozen=True, eq=False)
+class Mentions:
+    """The texts of a module."""
+
+    facts: Facts
+    scopes: Scopes
+    renamed: Mapping[str, str]
+    """The names that change, and the new ending of each."""
+    seen: set[cst.BaseExpression]
+    """The texts that are changed already."""
+
+    def changes(self) -> Iterator[CallChange]:
+        yield from self._told()
+        yield from self._read_by_expressions()
+        yield from self._found_by_patterns()
+        yield from self._named()
+
+    def _told(self) -> Iterator[CallChange]:
+        """What people read has the new name."""
+        calls = filter(_talks, self.facts.module.calls)
+        for mention in (text for call in calls for arg in call.args for text in _parts_of(arg.value)):
+            new = _with_new_names(mention.value, self.renamed)
+            if new != mention.value and mention not in self.seen:
+                self.seen.add(mention)
+                message = "the text names a file that Keras writes under another name now"
+                yield CallChange(codes.WEIGHT_FILES, mention, message, Replace(mention, new))
+
+    def _read_by_expressions(self) -> Iterator[CallChange]:
+        """A regular expression that reads a name finds it under the new name too."""
+        module = self.facts.module
+        texts: Iterable[cst.SimpleString | cst.FormattedString] = chain(
+            module.all_of(cst.SimpleString), module.all_of(cst.FormattedString)
+        )
+        for pattern in texts if self.renamed else ():
+            ending = next((self.renamed[name] for name in self.renamed if name_patterns.reads(pattern, name)), None)
+            if ending is not None and pattern not in self.seen:
+                self.seen.add(pattern)
+                message = (
+                    "the regular expression reads the name of a file that Keras writes with the ending "
+                    f"{ending} now: it finds both names"
+                )
+                new = name_patterns.with_ending(module.code(pattern), ending)
+                yield CallChange(codes.WEIGHT_FILES, pattern, message, Replace(pattern, new))
+
+    def _found_by_patterns(self) -> Iterator[CallChange]:
+        """A pattern that finds a name by its ending has the new ending."""
+        for node, text in self._unchanged():
+            ending = next((self.renamed[name] for name in self.renamed if _is_pattern_of(text, name)), None)
+            if ending is not None:
+                self.seen.add(node)
+                head, old, rest = node.value.rpartition(next(end for end in OLD_ENDINGS if text.endswith(end)))
+                message = f"the pattern finds files that Keras writes under another name now: the ending {old} changes"
+                yield CallChange(codes.WEIGHT_FILES, node, message, Replace(node, f"{head}{ending}{rest}"))
+
+    def _named(self) -> Iterator[CallChange]:
+        """Of any other text that is such a name it is said that the file has another one."""
+        opened = {
+            ending_of(call.args[0].value, self.facts, self.scopes)
+            for call in self.facts.module.calls
+            if call.args and self.facts.symbols.get(call.func) == "h5py.File"
+        }
+        for node, text in self._unchanged():
+            ending = new_ending(text, self.renamed) or _of_last_word(text, self.renamed)
+            if ending is not None:
+                written = f"the file of this name that Keras writes ends in {ending} now"
+                message = f"{written}: change it here if that file is meant"
+                yield CallChange(codes.WEIGHT_FILES, node, message + (_READ if node in opened else ""), action="warn")
+
+    def _unchanged(self) -> Iterator[tuple[cst.SimpleString, str]]:
+        """The texts that nothing has changed so far."""
+        for node in self.facts.module.all_of(cst.SimpleString):
+            text = text_of(node)
+            if text is not None and node not in self.seen:
+                yield node, text
+
+
+_LOGS = frozenset({"debug", "info", "warning", "warn", "error", "critical", "exception", "log"})
+
+
+def _talks(call: cst.Call) -> bool:
+    """`print(...)`, `logger.info(...)`: what people read, and no program."""
+    func = call.func
+    if isinstance(func, cst.Attribute):
+        return func.attr.value in _LOGS
+    return isinstance(func, cst.Name) and func.value == "print"
+
+
+def _parts_of(text: cst.BaseExpression) -> Iterator[cst.SimpleString]:
+    """The literals of a text that is put together: `"saved " + "a.h5"`, `"%s" % "a.h5"`, `"...".format("a.h5")`."""
+    if isinstance(text, cst.SimpleString):
+        yield text
+    elif isinstance(text, cst.BinaryOperation | cst.ConcatenatedString):
+        yield from (*_parts_of(text.left), *_parts_of(text.right))
+    elif isinstance(text, cst.Call) and isinstance(text.func, cst.Attribute) and text.func.attr.value == "format":
+        for part in (text.func.value, *(arg.value for arg in text.args)):
+            yield from _parts_of(part)
+
+
+def _with_new_names(text: str, renamed: Mapping[str, str]) -> str:
+    """A text with the new names of the files that it mentions."""
+    for name in sorted(renamed, key=len, reverse=True):
+        ending = next((end for end in OLD_ENDINGS if name.endswith(end)), None)
+        if ending is not None and name != ending:
+            new = f"{name.removesuffix(ending)}{renamed[name]}".replace("\\", r"\\")
+            text = re.sub(rf"(?<![\w./\\-]){re.escape(name)}(?![\w/-])", new, text)
+    return text
+
+
+def _of_last_word(text: str, renamed: Mapping[str, str]) -> str | None:
+    """The ending of a file of the same name in another folder, or in a folder that the path takes from elsewhere."""
+    word = shape_of_last(text)
+    if not word.endswith(OLD_ENDINGS) or len(longest_part(word.rpartition(".")[0])) < _TELLING:
+        return None
+    return next((ending for old, ending in renamed.items() if shape_of_last(old) == word), None)
+
+
+_TELLING = 3
+"""Letters between the gaps of a name that tell it from others."""
+
+
+def _is_pattern_of(text: str, name: str) -> bool:
+    """Whether a text finds the files of a name: by `*`, as the shell does, or as a regular expression."""
+    ending = next(end for end in OLD_ENDINGS if name.endswith(end))
+    if not text.endswith(ending) or not re.search(r"[*?\[\\]", text):
+        return False
+    example, pattern = example_of(name).rpartition("/")[2], text.rpartition("/")[2]
+    if fnmatch(example, pattern):
+        return True
+    try:
+        return re.match(text, example) is not None
+    except re.error:
+        return False
