@@ -35,7 +35,7 @@ class Session:
 def sessions_of(facts: Facts, scopes: Scopes, modules: Iterable[Module], runs: Runs) -> Iterator[Session]:
     """The sessions of a module that may be nothing but settings."""
     yield from _set_sessions(facts)
-    yield from _dropped_sessions(facts, scopes, modules, runs)
+    yield from _Dropped(facts, scopes, modules, runs).sessions()
 
 
 def _set_sessions(facts: Facts) -> Iterator[Session]:
@@ -48,39 +48,49 @@ def _set_sessions(facts: Facts) -> Iterator[Session]:
                 yield Session(call, unit, call.args[0].value if alone else None)
 
 
-def _dropped_sessions(facts: Facts, scopes: Scopes, modules: Iterable[Module], runs: Runs) -> Iterator[Session]:
+@dataclass(frozen=True, eq=False)
+class _Dropped:
     """`session = tf.Session(config=config)` that nothing reads: the first session of a process sets up its GPUs."""
-    for unit in facts.module.places:
-        small = only_statement(unit)
-        call = small.value if isinstance(small, cst.Assign | cst.Expr) else None
-        if not isinstance(unit, cst.SimpleStatementLine) or not isinstance(call, cst.Call) or not call.args:
-            continue
-        if symbol_of(call.func, facts) != "tensorflow.Session":
-            continue
-        if isinstance(small, cst.Expr):
-            yield Session(call, unit, call)
-            continue
-        assert isinstance(small, cst.Assign)
-        target = small.targets[0].target
-        function = facts.module.function_round(unit)
-        scope = scopes.by_node[function] if function is not None else scopes.module
-        if len(small.targets) > 1 or not isinstance(target, cst.Name):
-            continue
-        mentions = scopes.of_variable(target.value, scope)
-        idle = [run for mention in mentions if (run := idle_run(mention, runs)) is not None]
-        reads = [mention for mention in mentions if mention.node is not target and idle_run(mention, runs) is None]
-        returns = tuple(
-            statement
-            for statement in map(only_statement, (read.unit for read in reads))
-            if _returns_one(statement, reads)
-        )
+
+    facts: Facts
+    scopes: Scopes
+    modules: Iterable[Module]
+    runs: Runs
+
+    def sessions(self) -> Iterator[Session]:
+        for unit in self.facts.module.places:
+            small = only_statement(unit)
+            call = small.value if isinstance(small, cst.Assign | cst.Expr) else None
+            if not isinstance(unit, cst.SimpleStatementLine) or not isinstance(call, cst.Call) or not call.args:
+                continue
+            if symbol_of(call.func, self.facts) == "tensorflow.Session":
+                gone = self._gone_with(small, unit) if isinstance(small, cst.Assign) else ()
+                if gone is not None:
+                    yield Session(call, unit, call, gone)
+
+    def _gone_with(self, made: cst.Assign, unit: cst.SimpleStatementLine) -> tuple[cst.BaseSmallStatement, ...] | None:
+        """What returns an assigned session to no caller that takes it, and runs initializers in it; None where anything
+        else reads it."""
+        target = made.targets[0].target
+        function = self.facts.module.function_round(unit)
+        scope = self.scopes.by_node[function] if function is not None else self.scopes.module
+        if len(made.targets) > 1 or not isinstance(target, cst.Name):
+            return None
+        mentions = [mention for mention in self.scopes.of_variable(target.value, scope) if mention.node is not target]
+        idle = [run for mention in mentions if (run := idle_run(mention, self.runs)) is not None]
+        reads = [mention for mention in mentions if idle_run(mention, self.runs) is None]
+        returns = tuple(small for read in reads if _returns_one(small := only_statement(read.unit), reads))
         if len(returns) != len(reads) or any(read.binds or read.scope is not scope for read in reads):
-            continue
-        if function is None and is_mentioned(target.value, modules, facts.module):
-            continue
-        if returns and (function is None or not _result_is_dropped(function, modules)):
-            continue
-        yield Session(call, unit, call, (*returns, *(small for run in idle for small in run.statements)))
+            return None
+        if not self._stays_inside(target.value, function, bool(returns)):
+            return None
+        return (*returns, *(small for run in idle for small in run.statements))
+
+    def _stays_inside(self, name: str, function: cst.FunctionDef | None, is_returned: bool) -> bool:
+        """Whether no code but that of the function, or of the module, has a session that it calls by this name."""
+        if function is None:
+            return not is_mentioned(name, self.modules, self.facts.module)
+        return not is_returned or _result_is_dropped(function, self.modules)
 
 
 def is_mentioned(name: str, modules: Iterable[Module], own: Module) -> bool:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
 
 import libcst as cst
 
@@ -11,9 +10,10 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import has_stars, keywords, named_items
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.keras.initializer_runs import Runs, idle_run
+from tfmigrate.plan.keras.session_carried import Carried, is_gone
 from tfmigrate.plan.keras.session_places import SET_SESSION, Session, is_mentioned, symbol_of
 from tfmigrate.plan.keras.session_settings import NotOnlySettings, Settings
-from tfmigrate.understand.program import Module, dotted, is_docstring, only_statement, root_name, units_of
+from tfmigrate.understand.program import Module, dotted, only_statement, root_name, units_of
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import assigned
 from tfmigrate.understand.scopes import LexicalScope, Occurrence
@@ -24,43 +24,6 @@ CONDITION = "its settings depend on a condition"
 _SESSIONS = frozenset({"tensorflow.Session", "tensorflow.InteractiveSession"})
 _OPTIONS = "tensorflow.GPUOptions"
 _DEFAULT_GRAPH = "tensorflow.get_default_graph"
-
-
-@dataclass
-class Carried:
-    """The settings that a session carries, and the statements that go with it."""
-
-    settings: Settings = field(default_factory=Settings)
-    removed: list[cst.BaseSmallStatement] = field(default_factory=list)
-    whole: list[cst.FunctionDef | cst.If] = field(default_factory=list)
-    """Functions that only make the session, and conditions of settings that hold in any case."""
-    called: list[tuple[cst.SimpleStatementLine, cst.Call]] = field(default_factory=list)
-    """The lines that call a function that made the session and does other things, and the calls."""
-    apart: list[tuple[cst.SimpleStatementLine, Settings]] = field(default_factory=list)
-    """Settings that depend on a condition, by the lines in whose place they stand."""
-    choices: list[cst.If] = field(default_factory=list)
-    """Conditions of such settings, which may choose between two that are the same now."""
-    last: cst.SimpleStatementLine | None = None
-
-    @property
-    def end(self) -> cst.SimpleStatementLine:
-        """The last line of those whose place the settings take."""
-        assert self.last is not None
-        return self.last
-
-    def lines(self, module: Module) -> list[cst.SimpleStatementLine]:
-        """The lines that go whole, in order."""
-        lines = (unit for unit in module.places if isinstance(unit, cst.SimpleStatementLine))
-        return [unit for unit in lines if all(small in self.removed for small in unit.body)]
-
-    def units(self, module: Module) -> frozenset[cst.CSTNode]:
-        """All units that go, whole."""
-        return frozenset({*self.lines(module), *self.whole} - {unit for unit, _ in self.called})
-
-    def beside(self, module: Module) -> list[cst.SimpleStatementLine]:
-        """The lines that go whole from the block of the last, itself included, in order."""
-        block = module.places[self.end].block
-        return [line for line in self.lines(module) if module.places[line].block is block]
 
 
 class Reading:
@@ -143,8 +106,8 @@ class Reading:
         called = value.func if isinstance(value, cst.Call) and not value.args else None
         return name == "graph" and called is not None and symbol_of(called, self._facts) == _DEFAULT_GRAPH
 
-    def _function(self, node: cst.Call, scope: LexicalScope) -> None:
-        """A function that does nothing but make the session goes with it."""
+    def _maker(self, node: cst.Call, scope: LexicalScope) -> cst.FunctionDef:
+        """The function that a call takes its session from, as nothing else does but what `_given_to_keras` says."""
         if not isinstance(node.func, cst.Name) or node.args:
             raise NotOnlySettings("where it was made is unknown")
         mentions = self._scopes.of_variable(node.func.value, scope)
@@ -155,6 +118,11 @@ class Reading:
         others = {mention.node for mention in mentions if not mention.binds} - {node.func}
         if not others <= self._given_to_keras() or is_mentioned(function.name.value, self._modules, self._module):
             raise NotOnlySettings(f"{function.name.value}() makes sessions for others too")
+        return function
+
+    def _function(self, node: cst.Call, scope: LexicalScope) -> None:
+        """A function that does nothing but make the session goes with it."""
+        function = self._maker(node, scope)
         inner = self._scopes.by_node[function]
         body = units_of(function.body)
         last = body[-1]
@@ -170,7 +138,7 @@ class Reading:
         if found.called:
             raise NotOnlySettings(f"{function.name.value}() does more than create it")
         gone = {*found.removed[before:], returned, *found.whole[whole:]}
-        if all(_is_gone(line, gone) for line in body):
+        if all(is_gone(line, gone) for line in body):
             del found.removed[before:], found.whole[whole:]
             found.whole.append(function)
             return
@@ -213,19 +181,29 @@ class Reading:
         """
         mentions = self._scopes.of_variable(node.value, scope)
         bindings = [mention for mention in mentions if mention.binds]
-        if len(bindings) == 1:
-            return bindings[0], [mention for mention in mentions if not mention.binds]
+        reads = [mention for mention in mentions if not mention.binds]
+        last = (bindings[0], reads) if len(bindings) == 1 else self._last_bound(node, bindings, reads, scope)
+        if last is None:
+            raise NotOnlySettings(f"`{node.value}` is not assigned exactly once")
+        return last
+
+    def _last_bound(
+        self, node: cst.Name, bindings: Sequence[Occurrence], reads: Sequence[Occurrence], scope: LexicalScope
+    ) -> tuple[Occurrence, list[Occurrence]] | None:
+        """The same of a variable that lines of the session's block bind several times: the last binding above `node`,
+        and what reads it before it is bound again."""
+        mentions = [*bindings, *reads]
         numbers = {other.node: number for other in mentions if (number := self._number(other, scope)) is not None}
         in_block = all(self._module.places[binding.unit].block is self._block for binding in bindings)
-        if in_block and len(numbers) == len(mentions):
-            starts = {numbers[binding.node]: binding for binding in bindings}
-            reads = [mention for mention in mentions if not mention.binds]
-            start = max((number for number in starts if number < numbers[node]), default=None)
-            # One that is read before it is bound may be read in a loop's next round.
-            if start is not None and all(numbers[read.node] > min(starts) for read in reads):
-                end = min((number for number in starts if number > start), default=len(self._module.places))
-                return starts[start], [read for read in reads if start < numbers[read.node] <= end]
-        raise NotOnlySettings(f"`{node.value}` is not assigned exactly once")
+        if not in_block or len(numbers) != len(mentions):
+            return None
+        starts = {numbers[binding.node]: binding for binding in bindings}
+        start = max((number for number in starts if number < numbers[node]), default=None)
+        # One that is read before it is bound may be read in a loop's next round.
+        if start is None or any(numbers[read.node] <= min(starts) for read in reads):
+            return None
+        end = min((number for number in starts if number > start), default=len(self._module.places))
+        return starts[start], [read for read in reads if start < numbers[read.node] <= end]
 
     def _number(self, mention: Occurrence, scope: LexicalScope) -> int | None:
         """The line of the session's block that a mention is in; None for one outside it, or in a function."""
@@ -295,7 +273,7 @@ class Reading:
     def _settle(self, choice: cst.If, implied: Iterable[cst.BaseSmallStatement]) -> None:
         """What becomes of a condition, of whose settings some go."""
         gone = {*implied, *self._found.whole}
-        if all(_is_gone(unit, gone) for unit in units_of(choice.body)):
+        if all(is_gone(unit, gone) for unit in units_of(choice.body)):
             if choice.orelse is not None or not is_pure(choice.test):
                 raise NotOnlySettings(CONDITION)
             self._found.whole.append(choice)
@@ -338,10 +316,3 @@ def _ends_once(function: cst.FunctionDef) -> bool:
     return sum(isinstance(part, cst.Return) for part in parts) == 1 and not any(
         isinstance(part, cst.Yield | cst.Global | cst.Nonlocal) for part in parts
     )
-
-
-def _is_gone(line: cst.CSTNode, gone: Container[cst.CSTNode]) -> bool:
-    """Whether nothing of a line is left to do."""
-    if not isinstance(line, cst.SimpleStatementLine):
-        return line in gone
-    return all(small in gone or isinstance(small, cst.Pass) or is_docstring(small) for small in line.body)

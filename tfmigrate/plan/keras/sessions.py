@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import libcst as cst
 
@@ -11,8 +13,10 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Collapse, Edit, Insert, Rank, Remove, Unwrap
 from tfmigrate.plan.keras.initializer_runs import Runs, idle_run, initializer_runs
+from tfmigrate.plan.keras.session_carried import Carried
 from tfmigrate.plan.keras.session_places import Session, is_mentioned, sessions_of, symbol_of
 from tfmigrate.plan.keras.session_reading import CONDITION, CONFIG, Reading
+from tfmigrate.plan.keras.session_settings import Settings
 from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.strategy.late_devices import SessionLines
 from tfmigrate.understand.lifecycle import Facts, ProgramFacts
@@ -46,53 +50,93 @@ def session_lines(draft: Draft, modules: Iterable[Module]) -> SessionLines:
 
 def check(context: Context) -> Iterator[CallChange]:
     """Each `K.set_session(...)`: rewritten where all that the session carries is understood, else reported."""
-    facts, scopes, tf, quote = context.facts, context.scopes, context.tf, context.quote
-    raised = context.migration.raised
-    runs = initializer_runs(facts, scopes, context.modules)
-    sessions = list(sessions_of(facts, scopes, context.modules, runs))
+    runs = initializer_runs(context.facts, context.scopes, context.modules)
+    sessions = list(sessions_of(context.facts, context.scopes, context.modules, runs))
     yield from _initialised(runs, sessions, context)
     for session in sessions:
-        call = session.call
         reading = Reading(context.draft, runs, context.modules)
         carried = reading.session(session)
-        block = [] if isinstance(carried, str) else carried.beside(facts.module)
-        start = _below_choices(block, call, facts.module, context.migration.facts) if block else None
-        if not isinstance(carried, str) and carried.apart and start is not block[0]:
-            carried = CONDITION
-        if isinstance(carried, str):
-            yield CallChange(
-                codes.SESSIONS,
-                call,
-                f"TensorFlow 2 has no sessions, and this one is not only settings ({carried}): configure tf.config "
-                "instead, and remove it",
-                action="warn",
-                speaks_for=tuple(reading.names_of(session)),
-            )
+        gone = _Gone(session, carried, context) if isinstance(carried, Carried) else None
+        if gone is not None and not gone.stands_apart_too_late:
+            yield gone.change()
             continue
-        gpu = scopes.fresh("gpu", context.draft.scope_round(carried.end))
-        indent = facts.module.tree.default_indent
-        lines = carried.settings.lines(tf, gpu, indent, quote)
-        edits: list[Edit] = []
-        if lines:
-            assert start is not None
-            function = facts.module.function_round(session.unit)
-            above = [unit for unit in raised.get(call, ()) if facts.module.function_round(unit) is function]
-            callers = [unit for unit in raised.get(call, ()) if unit not in above]
-            edits.append(Insert(above[-1] if above else start, "\n".join(lines), tuple(block), rank=Rank.RULE))
-            edits += [Insert(unit, "\n".join(lines), rank=Rank.RULE) for unit in dict.fromkeys(callers)]
-        edits += [Remove(small) for small in carried.removed]
-        edits += [Unwrap(whole, None) for whole in carried.whole]
-        for unit, own in carried.apart:
-            edits.append(Insert(unit, "\n".join(own.lines(tf, gpu, indent, quote)), (unit,), rank=Rank.RULE))
-        for unit, made in carried.called:
-            edits.append(Insert(unit, facts.module.code(made), (unit,), rank=Rank.RULE))
-        edits += [Collapse(choice) for choice in carried.choices]
-        said = carried.settings.said
+        reason = CONDITION if isinstance(carried, Carried) else carried
+        yield CallChange(
+            codes.SESSIONS,
+            session.call,
+            f"TensorFlow 2 has no sessions, and this one is not only settings ({reason}): configure tf.config "
+            "instead, and remove it",
+            action="warn",
+            speaks_for=tuple(reading.names_of(session)),
+        )
+    yield from _unread_settings(context.facts, context.scopes, context.modules)
+
+
+@dataclass(frozen=True, eq=False)
+class _Gone:
+    """A session that goes, and the settings that take its place."""
+
+    session: Session
+    carried: Carried
+    context: Context
+
+    @property
+    def stands_apart_too_late(self) -> bool:
+        """Whether settings that depend on a condition stand above a choice of devices, below which they belong."""
+        return bool(self.carried.apart) and self._start is not self._block[0]
+
+    def change(self) -> CallChange:
+        edits = list(self._edits())
+        said = self.carried.settings.said
         remarks = f"; {'; '.join(dict.fromkeys(said))}" if said else ""
-        where = ", before the strategy starts the GPUs" if call in raised else ""
+        raised = self.session.call in self.context.migration.raised
+        where = ", before the strategy starts the GPUs" if raised else ""
         message = f"the session only carried settings, which tf.config takes{where}{remarks}"
-        yield CallChange(codes.SESSIONS, call, message, edits[0], more=tuple(edits[1:]))
-    yield from _unread_settings(facts, scopes, context.modules)
+        return CallChange(codes.SESSIONS, self.session.call, message, edits[0], more=tuple(edits[1:]))
+
+    def _edits(self) -> Iterator[Edit]:
+        yield from self._inserted()
+        yield from (Remove(small) for small in self.carried.removed)
+        yield from (Unwrap(whole, None) for whole in self.carried.whole)
+        for unit, own in self.carried.apart:
+            yield Insert(unit, self._code(own), (unit,), rank=Rank.RULE)
+        for unit, made in self.carried.called:
+            yield Insert(unit, self._module.code(made), (unit,), rank=Rank.RULE)
+        yield from (Collapse(choice) for choice in self.carried.choices)
+
+    def _inserted(self) -> Iterator[Insert]:
+        """The settings that hold in any case: here, or above what starts the GPUs, in this function and its callers."""
+        code = self._code(self.carried.settings)
+        if not code:
+            return
+        assert self._start is not None
+        function = self._module.function_round(self.session.unit)
+        raised = self.context.migration.raised.get(self.session.call, ())
+        above = [unit for unit in raised if self._module.function_round(unit) is function]
+        yield Insert(above[-1] if above else self._start, code, tuple(self._block), rank=Rank.RULE)
+        for unit in dict.fromkeys(unit for unit in raised if unit not in above):
+            yield Insert(unit, code, rank=Rank.RULE)
+
+    @property
+    def _module(self) -> Module:
+        return self.context.facts.module
+
+    @cached_property
+    def _block(self) -> Sequence[cst.CSTNode]:
+        return self.carried.beside(self._module)
+
+    @cached_property
+    def _start(self) -> cst.CSTNode | None:
+        """The line in whose place the settings stand."""
+        if not self._block:
+            return None
+        return _below_choices(self._block, self.session.call, self._module, self.context.migration.facts)
+
+    def _code(self, settings: Settings) -> str:
+        """The statements that settings become."""
+        draft = self.context.draft
+        gpu = draft.scopes.fresh("gpu", draft.scope_round(self.carried.end))
+        return "\n".join(settings.lines(draft.tf, gpu, self._module.tree.default_indent, draft.quote))
 
 
 def _initialised(runs: Runs, sessions: Iterable[Session], context: Context) -> Iterator[CallChange]:
