@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 
 import libcst as cst
 
@@ -24,6 +25,9 @@ from tfmigrate.understand.program import (
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import reaching
 from tfmigrate.walk import calls_in, nodes_in, words_in
+
+_WITHOUT_IMPORTS = (cst.FunctionDef, cst.ClassDef, cst.With, cst.For, cst.While)
+"""Statements below which a script has no more imports, as a rule."""
 
 
 def import_tensorflow(draft: Draft) -> None:
@@ -87,25 +91,53 @@ def _drop_conditional(draft: Draft, statement: cst.Import | cst.ImportFrom, unit
 
 
 def _place_for_import(draft: Draft) -> Unit | None:
-    keras, first, standing, above, needed = None, None, None, None, False
+    places = _Places(draft)
     for unit in units_of(draft.module.tree):
-        imports = imports_at(unit)
-        roots = {root for small in imports for root in packages_of(small)}
-        if "__future__" in roots or is_docstring(only_statement(unit)) or is_seam(unit):
+        if _is_ahead_of_all(unit):
             continue
         if _is_magic(unit, draft):  # It may install TensorFlow.
-            above, first, standing = first or standing or above, None, None
+            places.begin_again()
             continue
-        standing = standing or unit
-        if imports and not needed and (first is None or _is_standard(first)):
-            first = unit  # Below the standard library.
-        needed = needed or draft.reaches_into(draft.tf, unit)
-        if any(root in ("keras", "tensorflow") for root in roots):
-            keras = keras or unit
+        places.note(unit)
         # Settings stand between imports: a script sets os.environ before it imports Keras, which brings TensorFlow.
-        if keras is not None or isinstance(unit, cst.FunctionDef | cst.ClassDef | cst.With | cst.For | cst.While):
+        if places.keras is not None or isinstance(unit, _WITHOUT_IMPORTS):
             break
-    return keras or first or standing or above
+    return places.keras or places.first or places.standing or places.above
+
+
+@dataclass
+class _Places:
+    """Where the import may stand, as far as the lines of a module have been read."""
+
+    draft: Draft
+    keras: Unit | None = None
+    """The first line that imports Keras or TensorFlow."""
+    first: Unit | None = None
+    """The first import, those of the standard library left out where another follows."""
+    standing: Unit | None = None
+    """The first line of all."""
+    above: Unit | None = None
+    """The best of these above the last line that they may not stand above."""
+    needed: bool = False
+    """Whether a line so far needs it."""
+
+    def begin_again(self) -> None:
+        self.above = self.first or self.standing or self.above
+        self.first = self.standing = None
+
+    def note(self, unit: Unit) -> None:
+        self.standing = self.standing or unit
+        if imports_at(unit) and not self.needed and (self.first is None or _is_standard(self.first)):
+            self.first = unit
+        self.needed = self.needed or self.draft.reaches_into(self.draft.tf, unit)
+        if _brings_tensorflow(unit):
+            self.keras = self.keras or unit
+
+
+def _is_ahead_of_all(unit: Unit) -> bool:
+    """Whether a line stands above every import, or is none: a docstring, an import from __future__, a cell's end."""
+    roots = {root for small in imports_at(unit) for root in packages_of(small)}
+    return "__future__" in roots or is_docstring(only_statement(unit)) or is_seam(unit)
 
 
 def _below_settings(place: Unit | None, draft: Draft) -> Unit | None:

@@ -12,8 +12,8 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import FIT_GENERATOR, Revision, given_arguments, keywords, unchanged
 from tfmigrate.plan.edits import Argument, Arguments, Replace
 from tfmigrate.plan.names.context import Context
+from tfmigrate.plan.names.excused import taken_out
 from tfmigrate.plan.names.parents import initialised
-from tfmigrate.plan.names.readiness import taken_out
 from tfmigrate.plan.names.tables import Tables
 from tfmigrate.rules import Rename
 from tfmigrate.understand import names

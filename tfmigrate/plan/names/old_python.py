@@ -12,7 +12,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Edit, Insert, Rank, Replace
 from tfmigrate.plan.names.context import Context
-from tfmigrate.plan.names.readiness import taken_out
+from tfmigrate.plan.names.excused import taken_out
 from tfmigrate.plan.names.tables import Tables
 from tfmigrate.understand.guarded import guarded
 from tfmigrate.understand.program import Module, dotted, import_statements, imports_of, packages_of, root_name

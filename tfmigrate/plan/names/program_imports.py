@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import libcst as cst
@@ -15,12 +15,13 @@ from tfmigrate.plan.change.calls import text_of
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Remove, Replace
 from tfmigrate.plan.names.import_tensorflow import import_tensorflow
-from tfmigrate.plan.names.imports import Moves, in_try, joined_imports, plan_import, tries_of_imports
+from tfmigrate.plan.names.imports import Aliases, ImportChange, Moves, in_try, plan_import, tries_of_imports
+from tfmigrate.plan.names.joined_imports import joined_imports
+from tfmigrate.plan.names.module_imports import ModuleImports
 from tfmigrate.plan.names.moved import has_uses
 from tfmigrate.plan.names.tables import Tables
 from tfmigrate.plan.names.taken import Links, Name, names_gone, names_of_wrapper, names_taken
 from tfmigrate.plan.names.version_tests import only_for_tensorflow_1
-from tfmigrate.understand import names
 from tfmigrate.understand.exports import lists_of_exports
 from tfmigrate.understand.program import (
     Module,
@@ -50,11 +51,15 @@ def plan_imports(
         _shorten_exports(imports[module])
 
 
-def _imports_of(drafts: Mapping[Module, Draft], planned: Iterable[Module]) -> tuple[dict[Module, _Imports], set[Name]]:
+def _imports_of(
+    drafts: Mapping[Module, Draft], planned: Iterable[Module]
+) -> tuple[dict[Module, ModuleImports], set[Name]]:
     """The imports of each module, and the names that modules take from each other once those of `planned` change."""
     links = Links.of(drafts)
     gone, wrapper = names_gone(drafts, links), names_of_wrapper(drafts, links)
-    imports = {module: _Imports(draft, links, gone, wrapper, draft.vanishing()) for module, draft in drafts.items()}
+    imports = {
+        module: ModuleImports(draft, links, gone, wrapper, draft.vanishing()) for module, draft in drafts.items()
+    }
     return imports, names_taken(drafts, {module: imports[module].dropped for module in planned}, links)
 
 
@@ -109,17 +114,17 @@ def _imports_one_of(wrapper: Set[Name], draft: Draft) -> bool:
     return any(draft.allows(codes.LEFTOVER_IMPORT, statement) for statement in importing)
 
 
-def _drop_imports(imports: _Imports) -> None:
+def _drop_imports(imports: ModuleImports) -> None:
     """Leaves out of a module's imports the classes and functions that are gone, and nothing else."""
     for statement, _ in import_statements(imports.draft.module):
         gone = imports.of_gone(statement)
-        change = plan_import(statement, Moves({}), gone, frozenset(), frozenset(), frozenset()) if gone else None
+        change = plan_import(statement, Moves({}), Aliases(gone)) if gone else None
         if change is not None and change.edit is not None:
             imports.draft.edits.append(change.edit)
             imports.say_gone(statement, gone)
 
 
-def _shorten_exports(imports: _Imports) -> None:
+def _shorten_exports(imports: ModuleImports) -> None:
     """Leaves out of `__all__` what is gone: `from module import *` would fail on it."""
     module = imports.draft.module
     gone = {name for source, name in imports.gone if source is module}
@@ -138,119 +143,6 @@ def _shorten_exports(imports: _Imports) -> None:
             imports.draft.say(codes.LEFTOVER_IMPORT, listed, message, "rewrite")
 
 
-@dataclass(frozen=True, eq=False)
-class _Imports:
-    """The imports of one module, before the edits that they need."""
-
-    draft: Draft
-    links: Links
-    gone: Set[Name]
-    """What the program's modules no longer define."""
-    wrapper: Set[Name]
-    """Names of the program's modules that are multi_gpu_model."""
-    vanishing: Set[cst.CSTNode]
-    """Every mention of a name that the edits take out of this module."""
-
-    def sources(self, statement: cst.Import | cst.ImportFrom, dropped: Set[cst.ImportAlias]) -> set[Module | None]:
-        """The modules of the program that a statement imports, or names of them, without the aliases that go; None for
-        any other."""
-        importer, names_in = self.draft.module, statement.names
-        kept = [] if isinstance(names_in, cst.ImportStar) else [alias for alias in names_in if alias not in dropped]
-        found = {self.links.module(statement, alias, importer) for alias in kept}
-        if kept or isinstance(names_in, cst.ImportStar):
-            found.add(self.links.source(statement, importer))
-        return found - {importer}
-
-    def of_wrapper(self, statement: cst.Import | cst.ImportFrom) -> frozenset[cst.ImportAlias]:
-        """The aliases that are multi_gpu_model, whichever module passes it on."""
-        source = self.links.source(statement, self.draft.module)
-        return frozenset(
-            alias
-            for alias, _, full in imports_of(statement)
-            if names.canonical(full) == names.MULTI_GPU_MODEL
-            or (source is not None and (source, dotted(alias.name)) in self.wrapper)
-        )
-
-    def of_gone(self, statement: cst.Import | cst.ImportFrom) -> frozenset[cst.ImportAlias]:
-        """The aliases of what no longer exists."""
-        source = self.links.source(statement, self.draft.module)
-        if source is None:
-            return frozenset()
-        return frozenset(a for a, _, _ in imports_of(statement) if (source, dotted(a.name)) in self.gone)
-
-    def say_gone(self, statement: cst.ImportFrom | cst.Import, gone: Set[cst.ImportAlias]) -> None:
-        listed = ", ".join(dotted(alias.name) for alias in sorted(gone, key=lambda one: dotted(one.name)))
-        message = f"{listed} no longer exists: the import is removed"
-        self.draft.say(codes.LEFTOVER_IMPORT, statement, message, "rewrite")
-
-    def say_staying(self, statement: cst.ImportFrom | cst.Import, kept: Set[cst.ImportAlias], unit: Unit) -> None:
-        here = any(self._reads_left(bound, unit) for alias, bound, _ in imports_of(statement) if alias in kept)
-        where = "in this file" if here else "in the files that import it from here"
-        message = f"this import stays as long as the uses refused {where} do"
-        self.draft.say(codes.LEFTOVER_IMPORT, statement, message, "refuse")
-
-    def _reads_left(self, bound: str, unit: Unit) -> bool | None:
-        """Whether something in the module still reads a name; None where nothing ever did."""
-        mentions = self.draft.scopes.of_variable(bound, self.draft.scope_round(unit))
-        reads = [mention.node for mention in mentions if not mention.binds]
-        return any(node not in self.vanishing for node in reads) if reads else None
-
-    @cached_property
-    def _read(self) -> dict[cst.ImportAlias, bool | None]:
-        """For each alias whether something in the module still reads it; None where nothing ever did."""
-        return {
-            alias: self._reads_left(bound, unit)
-            for statement, unit in import_statements(self.draft.module)
-            for alias, bound, _ in imports_of(statement)
-        }
-
-    def dropped(
-        self, statement: cst.Import | cst.ImportFrom, unit: Unit, taken: Set[Name]
-    ) -> frozenset[cst.ImportAlias]:
-        """The aliases that nothing reads any more, where other modules take the names `taken`."""
-        return self.split(statement, unit, taken)[0]
-
-    def split(
-        self, statement: cst.Import | cst.ImportFrom, unit: Unit, taken: Set[Name]
-    ) -> tuple[frozenset[cst.ImportAlias], frozenset[cst.ImportAlias]]:
-        """The aliases that nothing reads any more, and those of multi_gpu_model that something still reads."""
-        draft = self.draft
-        dropped, kept = set(self.of_gone(statement)), set()
-        expected, of_wrapper = in_try(draft.module, unit), self.of_wrapper(statement)
-        for alias, bound, _ in imports_of(statement):
-            ours, wanted, read = alias in of_wrapper, (draft.module, bound) in taken, self._read[alias]
-            if alias in dropped or (ours and not draft.settings.wants(codes.MULTI_GPU_MODEL)):
-                continue  # Only other rules are selected: the name moves with its module.
-            if ours and (wanted or read):
-                kept.add(alias)
-            elif ours or (not wanted and not expected and read is False and not draft.writes(bound)):
-                dropped.add(alias)
-        return frozenset(dropped), frozenset(kept)
-
-    def renamed_classes(
-        self, tables: Tables, statement: cst.Import | cst.ImportFrom, unit: Unit, taken: Set[Name]
-    ) -> dict[cst.ImportAlias, tuple[str, list[cst.Name]]]:
-        """Classes that have another name now, which is written where they are used: nobody writes `LSTM as CuDNNLSTM`.
-
-        Not where the module mentions that name already, other modules take the old one, or an edit writes it.
-        """
-        renamed: dict[cst.ImportAlias, tuple[str, list[cst.Name]]] = {}
-        draft = self.draft
-        if not isinstance(statement, cst.ImportFrom) or in_try(draft.module, unit):
-            return renamed
-        for alias, bound, full in imports_of(statement):
-            new = tables.moves.imported(full).rpartition(".")[2]
-            if alias.asname is not None or new == bound or not new[:1].isupper() or not bound[:1].isupper():
-                continue
-            mentions = draft.scopes.of_variable(bound, draft.scope_round(unit))
-            rebound = any(mention.binds and mention.node is not alias for mention in mentions)
-            known = any(new in scope.mentions for scope in draft.scopes.by_node.values())
-            if not known and not rebound and (draft.module, bound) not in taken and not draft.writes(bound):
-                nodes = [seen.node for seen in mentions if isinstance(seen.node, cst.Name)]
-                renamed[alias] = new, [node for node in nodes if node not in self.vanishing]
-        return renamed
-
-
 def _moves_told(moved: Iterable[tuple[str, str]], moves: Moves) -> Iterator[tuple[str, str]]:
     """The code and message for what one import statement imports from another place now, one for each rule."""
     others: dict[str, list[str]] = defaultdict(list)
@@ -266,51 +158,96 @@ def _moves_told(moved: Iterable[tuple[str, str]], moves: Moves) -> Iterator[tupl
         yield code, ", ".join(parts)
 
 
-def _plan_imports(imports: _Imports, tables: Tables, unread: Set[cst.ImportAlias], taken: Set[Name]) -> None:
+def _plan_imports(imports: ModuleImports, tables: Tables, unread: Set[cst.ImportAlias], taken: Set[Name]) -> None:
     draft = imports.draft
     dead = {edit.node for edit in draft.edits if isinstance(edit, Remove) and isinstance(edit.node, cst.ImportAlias)}
     draft.edits[:] = [edit for edit in draft.edits if not isinstance(edit, Remove) or edit.node not in dead]
-    written: dict[tuple[cst.CSTNode, int], set[str]] = defaultdict(set)
-    order = draft.module.order
-    seams = [order[unit] for unit in units_of(draft.module.tree) if is_seam(unit)]
-    vanishing = []
-    old = frozenset(only_for_tensorflow_1(draft.facts))
+    rewriting = _Rewriting(imports, tables, unread, taken, dead)
     for statement, unit in import_statements(draft.module):
-        cell = bisect(seams, order[unit])  # Each cell of a notebook imports for itself: it may be run alone.
-        dropped, kept = imports.split(statement, unit, taken)
-        dropped |= {a for a, bound, _ in imports_of(statement) if a in dead and (draft.module, bound) not in taken}
-        for alias, _, full in imports_of(statement):
+        rewriting.rewrite(statement, unit)
+    draft.edits[:] = joined_imports(draft.module, draft.edits)
+    draft.edits.extend(tries_of_imports(draft.module, rewriting.vanishing))
+
+
+@dataclass(frozen=True, eq=False)
+class _Rewriting:
+    """The imports of a module, one after the other."""
+
+    imports: ModuleImports
+    tables: Tables
+    unread: Set[cst.ImportAlias]
+    """What is imported and never read."""
+    taken: Set[Name]
+    """What other modules take from this one, and it from them."""
+    dead: Set[cst.CSTNode]
+    """What another rule takes out."""
+    vanishing: list[cst.Import | cst.ImportFrom] = field(default_factory=list)
+    """The statements of which nothing is left."""
+    written: dict[tuple[cst.CSTNode, int], set[str]] = field(default_factory=lambda: defaultdict(set))
+    """The lines that stand in each block of each cell."""
+
+    @property
+    def draft(self) -> Draft:
+        return self.imports.draft
+
+    @cached_property
+    def _of_tensorflow_1(self) -> Set[cst.CSTNode]:
+        return frozenset(only_for_tensorflow_1(self.draft.facts))
+
+    @cached_property
+    def _seams(self) -> list[int]:
+        """Where the cells of a notebook end."""
+        return [self.draft.module.order[unit] for unit in units_of(self.draft.module.tree) if is_seam(unit)]
+
+    def rewrite(self, statement: cst.Import | cst.ImportFrom, unit: Unit) -> None:
+        module = self.draft.module
+        cell = bisect(self._seams, module.order[unit])  # Each cell imports for itself: it may be run alone.
+        dropped, kept = self._split(statement, unit)
+        earlier = frozenset().union(*(self.written[block, cell] for block in _blocks_round(module, unit)))
+        # What only TensorFlow 1 imports stays as it is, but for the names that are gone.
+        stays = statement in self._of_tensorflow_1
+        moves = Moves({}) if stays else self.tables.moves
+        renamed = {} if stays else self.imports.renamed_classes(self.tables, statement, unit, self.taken)
+        aliases = Aliases(dropped, kept, self.imports.of_wrapper(statement), renamed.keys())
+        change = plan_import(statement, moves, aliases, earlier)
+        if change is None:
+            return
+        if change.edit is not None:
+            self.written[module.places[unit].block, cell].update(change.lines)
+            self.draft.edits.append(change.edit)
+            self.draft.edits.extend(Replace(node, new) for new, nodes in renamed.values() for node in nodes)
+            if not change.edit.parts:
+                self.vanishing.append(statement)
+        self._say(change, kept, unit)
+
+    def _split(
+        self, statement: cst.Import | cst.ImportFrom, unit: Unit
+    ) -> tuple[frozenset[cst.ImportAlias], frozenset[cst.ImportAlias]]:
+        """The aliases that go, and those of multi_gpu_model that something still reads."""
+        module = self.draft.module
+        dropped, kept = self.imports.split(statement, unit, self.taken)
+        for alias, bound, full in imports_of(statement):
+            if alias in self.dead and (module, bound) not in self.taken:
+                dropped |= {alias}
             # Nobody would write `from tensorflow.keras import utils as np_utils` for a name that nothing reads.
-            last = tables.moves.imported(full).rpartition(".")[2]
-            if alias in unread and last != dotted(alias.name) and not in_try(draft.module, unit):
+            last = self.tables.moves.imported(full).rpartition(".")[2]
+            if alias in self.unread and last != dotted(alias.name) and not in_try(module, unit):
                 dropped |= {alias}
                 message = f"{full} was renamed, and nothing here uses it: its import is removed"
-                draft.say(codes.MOVED_MODULES, statement, message, "rewrite")
-        earlier = frozenset().union(*(written[block, cell] for block in _blocks_round(draft.module, unit)))
-        # What only TensorFlow 1 imports stays as it is, but for the names that are gone.
-        moves = Moves({}) if statement in old else tables.moves
-        renamed = {} if statement in old else imports.renamed_classes(tables, statement, unit, taken)
-        change = plan_import(statement, moves, dropped, kept, imports.of_wrapper(statement), earlier, renamed.keys())
-        if change is None:
-            continue
-        if change.edit is not None:
-            written[draft.module.places[unit].block, cell].update(change.lines)
-            draft.edits.append(change.edit)
-            draft.edits.extend(Replace(node, new) for new, nodes in renamed.values() for node in nodes)
-            if not change.edit.parts:
-                vanishing.append(statement)
-        gone = imports.of_gone(statement)
+                self.draft.say(codes.MOVED_MODULES, statement, message, "rewrite")
+        return dropped, kept
+
+    def _say(self, change: ImportChange, kept: Set[cst.ImportAlias], unit: Unit) -> None:
+        gone = self.imports.of_gone(change.statement)
         if gone:
-            imports.say_gone(statement, gone)
+            self.imports.say_gone(change.statement, gone)
         if change.removed:
             message = "the import of multi_gpu_model, which TensorFlow 2.4 removed, is dropped"
-            draft.say(codes.LEFTOVER_IMPORT, statement, message, "rewrite")
+            self.draft.say(codes.LEFTOVER_IMPORT, change.statement, message, "rewrite")
         if change.staying:
-            imports.say_staying(statement, kept, unit)
-        for code, message in _moves_told(change.moved, tables.moves):
-            draft.say(code, statement, message, "rewrite")
-    draft.edits[:] = joined_imports(draft.module, draft.edits)
-    draft.edits.extend(tries_of_imports(draft.module, vanishing))
+            self.imports.say_staying(change.statement, kept, unit)
+        for code, message in _moves_told(change.moved, self.tables.moves):
+            self.draft.say(code, change.statement, message, "rewrite")
 
 
 def _blocks_round(module: Module, unit: Unit) -> Iterator[cst.CSTNode]:

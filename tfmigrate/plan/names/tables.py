@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -11,6 +12,16 @@ from tfmigrate.rules import Default, Rename, Rule
 
 MOVED = ("module", "name", "python name")
 """Kinds of rows that say where a module or a name is now; a "python name" is none of TensorFlow's."""
+
+
+def _rows(rules: Iterable[Rule], *kinds: str) -> Iterator[tuple[Rule, Rename]]:
+    """The rows of some kinds, and the rules that they stand in."""
+    return ((rule, row) for rule in rules for row in rule.renames if row.kind in kinds)
+
+
+def _new_names(rules: Iterable[Rule], *kinds: str) -> dict[str, str]:
+    """What such rows say in place of each old name."""
+    return {row.old: row.new for _, row in _rows(rules, *kinds)}
 
 
 @dataclass(frozen=True)
@@ -38,18 +49,15 @@ class Tables:
     def of(cls, rules: tuple[Rule, ...], wanted: frozenset[str]) -> Tables:
         """Raises nothing; a rule that is not wanted contributes nothing. Nearly all programs ask for the same."""
         chosen = [rule for rule in rules if rule.code in wanted]
-        renames = [rename for rule in chosen for rename in rule.renames]
-        moved = {rename.old: rename.new for rename in renames if rename.kind in MOVED}
         # A name that only changes its package is the business of that one rule.
-        movers = (rule for rule in chosen if rule.code != codes.STANDALONE_KERAS)
-        rule_of = {rename.old: rule.code for rule in movers for rename in rule.renames if rename.kind in MOVED}
+        movers = [rule for rule in chosen if rule.code != codes.STANDALONE_KERAS]
         return cls(
-            moves=Moves(moved, rule_of),
-            arguments=tuple(rename for rename in renames if rename.kind == "argument"),
-            gone={rename.old: rename.new for rename in renames if rename.kind == "gone"},
-            gone_python={rename.old: rename.new for rename in renames if rename.kind == "gone python name"},
-            builtins={rename.old: rename.new for rename in renames if rename.kind == "builtin"},
-            gone_arguments=tuple(rename for rename in renames if rename.kind == "gone argument"),
+            moves=Moves(_new_names(chosen, *MOVED), {row.old: rule.code for rule, row in _rows(movers, *MOVED)}),
+            arguments=tuple(row for _, row in _rows(chosen, "argument")),
+            gone=_new_names(chosen, "gone"),
+            gone_python=_new_names(chosen, "gone python name"),
+            builtins=_new_names(chosen, "builtin"),
+            gone_arguments=tuple(row for _, row in _rows(chosen, "gone argument")),
             codes={
                 **{rename: rule.code for rule in chosen for rename in rule.renames},
                 **{default: rule.code for rule in chosen for default in rule.defaults},
