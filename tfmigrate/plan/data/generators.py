@@ -167,8 +167,7 @@ class _Body:
         if last in _VARYING and "maxlen" not in keywords(call):
             yield "its batches may differ in size"
         elif name:
-            keeps = any(name == keeper or name.startswith(keeper + ".") for keeper in _KEEPS)
-            if not (name in _SEEDED and call.args) and (keeps or name.split(".")[0] not in KNOWN):
+            if _may_remember(call, name):
                 yield f"{name}() may keep a position or draw random numbers"
         elif functions:
             inner = (self.restarts.objection(function, self.read) for function in functions)
@@ -197,6 +196,14 @@ class _Body:
     def _code(self, node: cst.BaseExpression) -> str:
         root = root_name(node)
         return self.facts.module.code(node) if root is not None else "something"
+
+
+def _may_remember(call: cst.Call, name: str) -> bool:
+    """Whether a function of a library may keep a position, or draw numbers without a seed of its own."""
+    if name in _SEEDED and call.args:
+        return False
+    keeps = any(name == keeper or name.startswith(keeper + ".") for keeper in _KEEPS)
+    return keeps or name.split(".")[0] not in KNOWN
 
 
 def _may_keep_a_place(value: Value) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import libcst as cst
 
@@ -15,7 +16,7 @@ from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.names.interfaces import GENERATOR_METHODS
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import dotted
-from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.scopes import LexicalScope
 from tfmigrate.understand.values import Opaque, Parameter, Symbol
 from tfmigrate.written import Code, joined
 
@@ -29,37 +30,48 @@ _DATA = ("generator", "x", "validation_data")
 
 def check(context: Context) -> Iterator[CallChange]:
     """`fit_generator(rows, workers=8)`: `rows.workers` says so before the call."""
-    facts, scopes = context.facts, context.scopes
+    facts = context.facts
     seen: set[cst.Call] = set()
     for use in facts.uses:
-        named = given_arguments(use.call, _METHODS[use.method]) if use.method in _METHODS else None
-        of_model = use.is_of_model or use.method in GENERATOR_METHODS
-        if named is None or use.call in seen or not of_model:
-            continue
-        asked = {name: named[name].value for name in LOADING if name in named}
-        if all(is_default(name, value) for name, value in asked.items()):
+        named = _arguments(use) if use.is_of_model or use.method in GENERATOR_METHODS else None
+        asked = {name: named[name].value for name in LOADING if name in named} if named is not None else {}
+        if named is None or use.call in seen or all(is_default(name, value) for name, value in asked.items()):
             continue
         seen.add(use.call)
         data = [named[name].value for name in _DATA if name in named]
         sequences = [node for node in data if _surely_sequence(node, facts)]
         if sequences and isinstance(use.site.unit, cst.SimpleStatementLine):
-            others = _set_on_others(use.call, sequences, context)
-            # An attribute that nothing else sets has its default.
-            settings = {
-                name: asked.get(name, default)
-                for name, default in LOADING.items()
-                if (name in asked and not is_default(name, asked[name]))
-                or context.migration.once(set_in)[name] - others
-            }
-            yield _set(use, settings, sequences, facts, scopes)
+            yield _set(use, _settings(use.call, asked, sequences, context), sequences, context)
         elif not sequences and data and _may_be_sequence(data[0], facts):
-            written = {name: facts.module.code(value) for name, value in asked.items() if not is_default(name, value)}
-            listed = ", ".join(f"`{name}={value}`" for name, value in written.items())
-            message = (
-                "in Keras 3 the number of threads or processes is set on the Sequence, and fit() has no arguments "
-                f"for it: if the data is a Sequence, give it the attributes that {use.method}() was passed ({listed})"
-            )
-            yield CallChange(codes.UNSEEN_LOADING, data[0], message, action="warn")
+            yield _unseen(use, asked, data[0], facts)
+
+
+def _unseen(use: Use, asked: Mapping[str, cst.BaseExpression], data: cst.BaseExpression, facts: Facts) -> CallChange:
+    """What is said where the data may be a Sequence, and may be anything else."""
+    written = {name: facts.module.code(value) for name, value in asked.items() if not is_default(name, value)}
+    listed = ", ".join(f"`{name}={value}`" for name, value in written.items())
+    message = (
+        "in Keras 3 the number of threads or processes is set on the Sequence, and fit() has no arguments "
+        f"for it: if the data is a Sequence, give it the attributes that {use.method}() was passed ({listed})"
+    )
+    return CallChange(codes.UNSEEN_LOADING, data, message, action="warn")
+
+
+def _arguments(use: Use) -> dict[str, cst.Arg] | None:
+    """What a method that loads data is given; None of any other."""
+    return given_arguments(use.call, _METHODS[use.method]) if use.method in _METHODS else None
+
+
+def _settings(
+    call: cst.Call, asked: Mapping[str, cst.BaseExpression], sequences: list[cst.BaseExpression], context: Context
+) -> dict[str, str | cst.BaseExpression]:
+    """The attributes to set before a call. One that nothing else sets has its default."""
+    others = _set_on_others(call, sequences, context)
+    return {
+        name: asked.get(name, default)
+        for name, default in LOADING.items()
+        if (name in asked and not is_default(name, asked[name])) or context.migration.once(set_in)[name] - others
+    }
 
 
 def _set_on_others(call: cst.Call, sequences: list[cst.BaseExpression], context: Context) -> set[cst.CSTNode]:
@@ -68,8 +80,8 @@ def _set_on_others(call: cst.Call, sequences: list[cst.BaseExpression], context:
     others: set[cst.CSTNode] = {call}
     for facts in context.modules.values():
         for use in facts.uses:
-            named = given_arguments(use.call, _METHODS[use.method]) if use.method in _METHODS else None
-            given = [facts.options(named[name].value) for name in _DATA if name in named] if named is not None else []
+            named = _arguments(use) or {}
+            given = [facts.options(named[name].value) for name in _DATA if name in named]
             if given and all(given) and all(map(ours.isdisjoint, given)):
                 others.add(use.call)
     return others
@@ -88,45 +100,61 @@ def _may_be_sequence(node: cst.BaseExpression, facts: Facts) -> bool:
     )
 
 
+@dataclass(frozen=True)
+class _Held:
+    """A Sequence, and what it is called before the call that is given it."""
+
+    node: cst.BaseExpression
+    name: str
+
+    @property
+    def is_made_in_call(self) -> bool:
+        return not dotted(self.node)
+
+    @classmethod
+    def of(cls, node: cst.BaseExpression, wanted: str, scope: LexicalScope, context: Context) -> _Held:
+        return cls(node, context.facts.module.code(node) if dotted(node) else context.scopes.fresh(wanted, scope))
+
+
 def _set(
-    use: Use,
-    asked: Mapping[str, str | cst.BaseExpression],
-    sequences: list[cst.BaseExpression],
-    facts: Facts,
-    scopes: Scopes,
+    use: Use, asked: Mapping[str, str | cst.BaseExpression], sequences: list[cst.BaseExpression], context: Context
 ) -> CallChange:
     """Lines before the call; what is made in the call itself gets a name there."""
-    lines: list[Code] = []
-    wrapped: list[tuple[cst.BaseExpression, Code]] = []
-    scope = scopes.by_node[use.site.frame.function or facts.module.tree]
-    held: list[str] = []
-    for number, node in enumerate(sequences):
-        name = facts.module.code(node)
-        if not dotted(node):
-            name = scopes.fresh("validation_sequence" if number else "train_sequence", scope)
-            lines.append((f"{name} = ", node))
-            wrapped.append((node, (name,)))
-        held.append(name)
+    scope = context.scopes.by_node[use.site.frame.function or context.facts.module.tree]
+    wanted = ("train_sequence", *["validation_sequence"] * len(sequences))
+    held = [_Held.of(node, name, scope, context) for node, name in zip(sequences, wanted, strict=False)]
+    made = [each for each in held if each.is_made_in_call]
     looped = len(held) > 1 and len(asked) > 1
-    set_on = [scopes.fresh("sequence", scope)] if looped else held
     if all(isinstance(node, cst.Call) for node in sequences):
         asked = {name: value for name, value in asked.items() if value != LOADING[name]}  # It has those already.
-    indent = facts.module.indent_at(use.site.unit) if looped else ""
     remarks = {name: comment for name, arg in keywords(use.call).items() if name in asked and (comment := _remark(arg))}
-    settings: list[Code] = [
-        (f"{indent}{receiver}.{name} = ", value, f"  {remarks[name].value}" if name in remarks else "")
-        for receiver in set_on
-        for name, value in asked.items()
-    ]
-    setting = joined(settings, "\n")
+    names = [each.name for each in held]
     if looped:
-        setting = (f"for {set_on[0]} in ({', '.join(held)}):\n", *setting)
+        variable = context.scopes.fresh("sequence", scope)
+        indent = context.facts.module.indent_at(use.site.unit)
+        loop = f"for {variable} in ({', '.join(names)}):\n"
+        setting: Code = (loop, *_lines(asked, [f"{indent}{variable}"], remarks))
+    else:
+        setting = _lines(asked, names, remarks)
+    lines: list[Code] = [(f"{each.name} = ", each.node) for each in made]
     insert: Edit = Insert(use.site.unit, joined([*lines, setting], "\n"), (use.site.unit,), rank=Rank.RULE)
     message = "in Keras 3 the number of threads or processes is set on the Sequence: written as its attributes"
-    edit = Revision(use.call, wrapped=tuple(wrapped)) if wrapped else None
+    edit = Revision(use.call, wrapped=tuple((each.node, (each.name,)) for each in made)) if made else None
     moved = tuple(map(Forget, remarks.values()))
     more = (insert, *moved) if edit else moved
     return CallChange(codes.GENERATOR_METHODS, use.call, message, edit or insert, more=more)
+
+
+def _lines(
+    asked: Mapping[str, str | cst.BaseExpression], receivers: Sequence[str], remarks: Mapping[str, cst.Comment]
+) -> Code:
+    """A line for each attribute of each receiver, with the comment that stood behind the argument."""
+    settings: list[Code] = [
+        (f"{receiver}.{name} = ", value, f"  {remarks[name].value}" if name in remarks else "")
+        for receiver in receivers
+        for name, value in asked.items()
+    ]
+    return joined(settings, "\n")
 
 
 def _remark(arg: cst.Arg) -> cst.Comment | None:

@@ -112,20 +112,17 @@ class Parts:
             return _UNKNOWN
         mentions = self._scopes.of_variable(node.value, occurrence.scope)
         bindings = [m for m in mentions if m.binds and m.unit is not occurrence.unit and not self._copies(m)]
-        if not bindings or any(is_parameter(binding) for binding in bindings):
-            return _UNKNOWN
-        values = [value_of(binding) for binding in bindings]
-        known = [value for value in values if value is not None]
-        if len(known) < len(values) or any(mention.node in self._changed for mention in mentions):
+        values = _assigned_values(bindings)
+        if not values or any(mention.node in self._changed for mention in mentions):
             return _UNKNOWN
         appended = [(mention, self._appended[mention.node]) for mention in mentions if mention.node in self._appended]
         if not appended:
-            shapes = [self._shape(value, within) for value in known]
+            shapes = [self._shape(value, within) for value in values]
             # One of several may be set on another path.
             return shapes[0] if len(shapes) == 1 else _joined(shape or _UNKNOWN for shape in shapes)
-        if len(known) != 1 or not isinstance(known[0], cst.List):
+        if len(values) != 1 or not isinstance(values[0], cst.List):
             return _UNKNOWN
-        first = [(bindings[0], element.value) for element in known[0].elements]
+        first = [(bindings[0], element.value) for element in values[0].elements]
         return self._of_appended([*first, *appended], within)
 
     def _copies(self, binding: Occurrence) -> bool:
@@ -180,6 +177,13 @@ class Parts:
             elif isinstance(node, cst.For) and isinstance(node.target, cst.Name):
                 changed.add(node.iter)  # Its elements may be changed.
         return {node for node in changed if node is not None}
+
+
+def _assigned_values(bindings: Sequence[Occurrence]) -> list[cst.BaseExpression]:
+    """The values that bindings give a name; none where one is a parameter, or gives it what is not written out."""
+    values = [value_of(binding) for binding in bindings]
+    known = [value for value in values if value is not None]
+    return known if len(known) == len(values) and not any(map(is_parameter, bindings)) else []
 
 
 def _owner(node: cst.CSTNode) -> cst.Name | None:

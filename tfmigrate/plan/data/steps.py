@@ -12,7 +12,7 @@ from tfmigrate.plan.change.calls import keywords
 from tfmigrate.plan.change.command_line import declarations, is_of_absl, last_name
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
-from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import Module, dotted, names_imported
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import Scopes
@@ -41,28 +41,32 @@ def check_last(context: Context, others: Sequence[CallChange]) -> Iterator[CallC
     for use in facts.uses:
         if not use.is_of_model and not use.method.endswith("_generator"):
             continue
-        counts = [argument.value for name in _COUNTS.get(use.method, ()) if (argument := keywords(use.call).get(name))]
-        if use.method.endswith("_generator"):
-            counts += [arg.value for arg in use.call.args[1 : _BY_PLACE[use.method]] if arg.keyword is None]
-        for node in counts:
-            if node in seen:
-                continue
-            seen.add(node)
-            kind = _kind(settled(node, scopes), facts, modules)
-            if kind == "fraction":
-                edit = _rounded_up(node, facts, scopes)
-                yield CallChange(codes.FRACTIONAL_STEPS, node, f"{_FLOAT}: it is rounded up, as Keras 2 counted", edit)
-            elif kind == "whole":
-                edit = Replace(node, ("int(", node, ")"))
-                yield CallChange(codes.FRACTIONAL_STEPS, node, f"{_FLOAT}, even one that was rounded", edit)
+        for node in _counts(use):
+            if node not in seen:
+                seen.add(node)
+                kind = _kind(settled(node, scopes), facts, modules)
+                if kind == "fraction":
+                    message = f"{_FLOAT}: it is rounded up, as Keras 2 counted"
+                    yield CallChange(codes.FRACTIONAL_STEPS, node, message, _rounded_up(node, facts, scopes))
+                elif kind == "whole":
+                    yield CallChange(codes.FRACTIONAL_STEPS, node, f"{_FLOAT}, even one that was rounded", _cut(node))
         first = keywords(use.call).get("initial_epoch") if use.method == "fit_generator" else None
-        begun = settled(first.value, scopes) if first is not None else None
-        if first is not None and begun is not None and _kind(begun, facts, modules) and first.value not in seen:
+        if first is not None and first.value not in seen and _kind(settled(first.value, scopes), facts, modules):
             seen.add(first.value)
             message = "the first epoch is a float, which Keras 3 refuses: its integer part is written"
-            yield CallChange(
-                codes.FRACTIONAL_STEPS, first.value, message, Replace(first.value, ("int(", first.value, ")"))
-            )
+            yield CallChange(codes.FRACTIONAL_STEPS, first.value, message, _cut(first.value))
+
+
+def _counts(use: Use) -> Iterator[cst.BaseExpression]:
+    """What a method is given as numbers of steps and epochs."""
+    named = keywords(use.call)
+    yield from (named[name].value for name in _COUNTS.get(use.method, ()) if name in named)
+    if use.method.endswith("_generator"):
+        yield from (arg.value for arg in use.call.args[1 : _BY_PLACE[use.method]] if arg.keyword is None)
+
+
+def _cut(node: cst.BaseExpression) -> Replace:
+    return Replace(node, ("int(", node, ")"))
 
 
 _FLOAT = "this number of steps or epochs is a float, which Keras 3 refuses"
