@@ -49,6 +49,7 @@ def test_a_dict_with_a_name_is_looked_up() -> None:
         TWO + "m.fit(x, y, validation_data=(x, {'b': v}))",
         TWO + "def rows():\n    while True:\n        yield x, {'b': v}\n\nm.fit_generator(rows(), 3)",
         TWO + "m.fit(x, {'a': u, 'b': v}, sample_weight={'a': s})",
+        TWO + "m.fit(x, {key: u, 'b': v}, sample_weight={'a': s, 'b': t})",
         UNNAMED + "m.fit(x, {'a': u, 'b': v}, sample_weight={'a': s, 'b': t})",
     ],
 )

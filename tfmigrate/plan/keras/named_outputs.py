@@ -206,12 +206,12 @@ def _weights_of_samples(
     y: cst.BaseExpression, weights: cst.BaseExpression, order: tuple[str, ...] | None, scopes: Scopes
 ) -> Iterator[CallChange]:
     """Targets and weights are lists where either was given by name."""
-    held = settled(weights, scopes)
-    items, named = named_items(settled(y, scopes)), named_items(held)
+    given, held = settled(y, scopes), settled(weights, scopes)
+    items, named = named_items(given), named_items(held)
+    unread = (isinstance(given, cst.Dict) and items is None) or (isinstance(held, cst.Dict) and named is None)
     if (items is None and not isinstance(held, cst.Dict)) or _is_for_one_output(held, order):
         return
     message = "Keras 3 fails on weights of samples beside names of outputs (KeyError: 0)"
-    unread = isinstance(held, cst.Dict) and named is None
     if order is None or unread or not (_names_all(items, order) and _names_all(named, order)):
         advice = f"{message}: write targets and weights as lists, in the order of the model's outputs"
         yield CallChange(codes.NAMED_OUTPUTS, weights, advice, action="warn")
