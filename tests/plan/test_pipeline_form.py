@@ -224,3 +224,9 @@ if __name__ == "__main__":
 """
     ).after
     assert after.count("tf.data.Dataset") == 1
+
+
+@pytest.mark.parametrize("batch", ["64", "(64)", "0x40", "0b100_0000"])
+def test_a_batch_size_is_divided_however_its_number_is_written(batch: str) -> None:
+    text = f"{HEAD}x, y = load()\nparallel.fit(x, y, batch_size={batch})\n"
+    assert "global_batch_size = 32 * strategy.num_replicas_in_sync\n" in check_migrated(text).after

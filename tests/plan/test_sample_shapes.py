@@ -28,6 +28,7 @@ parallel_model.compile("sgd", loss)
         ("K.sum(K.square(t - p), axis=[1, 0])", False),
         ("K.sum(K.square(t - p), axis=[0, 1])", False),
         ("K.sum(K.square(t - p), axis=-1)", True),
+        ("K.sum(K.square(t - p), axis=0x1)", True),
         ("K.sum(K.square(t - p), axis=[1, -1])", False),
         ("K.sum(K.sum(t - p, axis=1), axis=-1)", False),
         ("K.sum(t - p, axis=which)", False),

@@ -243,7 +243,7 @@ class _Builder:
         node = self._value("batch_size")
         if node is None:
             return str(_DEFAULT_BATCH)
-        literal = int(node.value) if isinstance(node, cst.Integer) else None
+        literal = node.evaluated_value if isinstance(node, cst.Integer) else None
         strategy, replicas = self._names.strategy, self._replicas
         if (
             literal is not None

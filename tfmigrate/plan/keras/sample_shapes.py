@@ -159,7 +159,7 @@ def _whole_number(node: cst.BaseExpression) -> int | None:
     if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus):
         number = _whole_number(node.expression)
         return None if number is None else -number
-    return int(node.value) if isinstance(node, cst.Integer) else None
+    return node.evaluated_value if isinstance(node, cst.Integer) else None
 
 
 def _is_word(node: cst.BaseExpression) -> bool:
