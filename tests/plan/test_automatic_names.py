@@ -8,7 +8,7 @@ import pytest
 
 from tests import forks
 from tests.kit import SETTINGS, actions, check_migrated, migrate
-from tfmigrate.plan.keras.automatic_names import snake
+from tfmigrate.plan.keras.names_depended_on import snake
 from tfmigrate.plan.keras.one_more import ARGUMENTS, layer_of
 from tfmigrate.result import FileResult
 from tfmigrate.rewrite import migrate_sources

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import libcst as cst
 
@@ -13,12 +13,12 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, keywords, passed_as, quoted, text_of
 from tfmigrate.plan.change.functions import place_for_function
 from tfmigrate.plan.edits import Insert, Rank
-from tfmigrate.plan.keras.creation_order import kind_of, numbers_of_layers, unnamed_layers
+from tfmigrate.plan.keras.creation_order import kind_of, unnamed_layers
 from tfmigrate.plan.keras.layer_places import models_by_node
-from tfmigrate.plan.keras.loads_by_name import NamesRead, loads_by_name
+from tfmigrate.plan.keras.loads_by_name import NamesRead
+from tfmigrate.plan.keras.names_depended_on import DependedOn, depended_on, snake
 from tfmigrate.plan.keras.one_more import layer_of, modules_by_kind
-from tfmigrate.plan.keras.parts_of_names import parts_of_names
-from tfmigrate.plan.keras.texts_of_names import Mention, given_names, mentions_in
+from tfmigrate.plan.keras.texts_of_names import Mention, given_names
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.program import Module, last_attribute
@@ -29,7 +29,7 @@ def check(context: Context) -> Iterator[CallChange]:
     if (context.settings.written_for("keras") or ()) >= (3,):
         return
     yield from _models_looked_up(context)
-    found, begun = context.migration.once(_depended_on), context.migration.once(_begun)
+    found, begun = context.migration.once(depended_on), context.migration.once(_begun)
     yield from _one_more(begun, context)
     for call, kind, name in context.migration.once(_clashes):
         if call in context.facts.module.calls and kind not in begun:
@@ -74,7 +74,7 @@ def _one_more(begun: Mapping[str, Module], context: Context) -> Iterator[CallCha
 def _begun(migration: Migration) -> Mapping[str, Module]:
     """The kinds of layers of which one more is made first, with the module: those whose names matter, and of which no
     layer gets a name for good."""
-    found = migration.once(_depended_on)
+    found = migration.once(depended_on)
     prefixes = {mention.prefix for each in found.uncounted.values() for mention in each if mention.is_of_layer}
     concerned = {kind for _, kind, _ in migration.once(_clashes)}.union(*(read.layers for read in found.read))
     named = set(found.named.values())
@@ -145,32 +145,9 @@ def _may_meet(call: cst.Call, other: cst.Call, migration: Migration) -> bool:
     return here is None or there is None or not here.isdisjoint(there)
 
 
-def snake(kind: str) -> str:
-    """As keras/src/utils/naming.py of Keras 3.15 makes it: conv2d, batch_normalization."""
-    parted = re.sub("(.)([A-Z][a-z0-9]+)", r"\1_\2", kind)
-    return re.sub("([a-z])([A-Z])", r"\1_\2", parted).lower()
-
-
-# ---- names that the program mentions ----
-
-
-@dataclass(frozen=True)
-class _DependedOn:
-    """What a program's own text says about layers by names that Keras gave them."""
-
-    named: Mapping[cst.Call, str]
-    """The layers that get their old names."""
-    because: Mapping[cst.Call, tuple[Module, cst.CSTNode]]
-    """Where those are mentioned; the others among them would get such a name instead."""
-    uncounted: Mapping[Module, Collection[Mention]]
-    """Mentions of which it cannot be said which layer is meant."""
-    read: Collection[NamesRead]
-    """What reads names of layers that cannot be counted."""
-
-
 def names_kept(migration: Migration) -> Mapping[cst.Call, str]:
     """The layers without names that get those that Keras gave them."""
-    named = migration.once(_depended_on).named
+    named = migration.once(depended_on).named
     drafts = migration.drafts.values()
     return {
         call: name
@@ -179,55 +156,7 @@ def names_kept(migration: Migration) -> Mapping[cst.Call, str]:
     }
 
 
-def _depended_on(migration: Migration) -> _DependedOn:
-    kinds = {snake(kind): kind for kind in migration.once(unnamed_layers)}
-    mentions = [
-        (module, mention)
-        for module, facts in migration.facts.modules.items()
-        for mention in mentions_in(facts, migration, frozenset(kinds))
-    ]
-    reading = (*migration.once(loads_by_name), *migration.once(parts_of_names))
-    certain = migration.once(numbers_of_layers) if mentions or reading else {}
-    wanted: dict[str, dict[int, tuple[Module, cst.CSTNode]]] = {}
-    uncounted: dict[Module, list[Mention]] = {}
-    for module, mention in mentions:
-        kind = kinds[mention.prefix]
-        if kind not in certain or not mention.is_of_layer:
-            uncounted.setdefault(module, []).append(mention)
-            continue
-        numbers = certain[kind].values() if mention.number is None else {mention.number} & {*certain[kind].values()}
-        for number in numbers:
-            wanted.setdefault(kind, {}).setdefault(number, (module, mention.node))
-    for read in reading:
-        for kind, calls in read.layers.items():
-            for number in {certain[kind][call] for call in calls} if kind in certain else ():
-                wanted.setdefault(kind, {}).setdefault(number, (read.module, read.node))
-    rest = [{kind: read.layers[kind] for kind in read.layers.keys() - certain} for read in reading]
-    left = [replace(read, layers=layers) for read, layers in zip(reading, rest, strict=True)]
-    named: dict[cst.Call, str] = {}
-    because: dict[cst.Call, tuple[Module, cst.CSTNode]] = {}
-    for kind, places in wanted.items():
-        numbers = _without_clashes(places, certain[kind].values()) if kind != "Input" else set(places)
-        for call, number in certain[kind].items():
-            if number in numbers:
-                named[call] = f"{snake(kind)}_{number}"
-                if number in places:
-                    because[call] = places[number]
-    return _DependedOn(named, because, uncounted, [read for read in left if read.layers])
-
-
-def _without_clashes(wanted: Collection[int], numbers: Collection[int]) -> set[int]:
-    """The layers to name, so that none of the others, counted from `dense`, gets the name of one of these."""
-    named = set(wanted)
-    while True:
-        others = sorted(set(numbers) - named)
-        clashing = {number for rank, number in enumerate(others) if rank in named}
-        if not clashing:
-            return named
-        named |= clashing
-
-
-def _named(call: cst.Call, name: str, found: _DependedOn, context: Context) -> CallChange:
+def _named(call: cst.Call, name: str, found: DependedOn, context: Context) -> CallChange:
     kind = kind_of(call, context.facts)
     today = "input_layer" if kind == "Input" else snake(kind)
     message = f"old Keras called this layer {name!r}, today's counts from {today!r}: "
