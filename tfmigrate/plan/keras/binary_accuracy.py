@@ -110,10 +110,10 @@ def _of_command_line(
     loss: cst.BaseExpression, lists: Sequence[cst.BaseExpression], use: Use, context: Context
 ) -> Iterator[CallChange]:
     """A loss that an option of the command line chooses, for an output that is more than one wide in all likelihood."""
-    outputs = _outputs(use, context)
-    narrow = bool(outputs) and all(output.is_one_wide for output in outputs or ())
     words = [word.text for metrics in lists for word in _words(metrics, _OfOutputs(frozenset()))]
-    if words and not narrow and any(map(_is_word, words_of_command_line(loss, use, context.migration))):
+    if not words or _are_one_wide(_outputs(use, context)):
+        return
+    if any(map(_is_word, words_of_command_line(loss, use, context.migration))):
         quote = context.quote
         metric = f"{context.tf}.keras.metrics.{_CLASSES[words[0]]}(name={quote}{words[0]}{quote})"
         message = (
@@ -151,6 +151,11 @@ def _outputs(use: Use, context: Context) -> list[Output] | None:
     return known[0] if known and all(outputs == known[0] for outputs in known) else None
 
 
+def _are_one_wide(outputs: Sequence[Output] | None) -> bool:
+    """Whether it is known of all outputs of a model that they are."""
+    return bool(outputs) and all(output.is_one_wide for output in outputs or ())
+
+
 @dataclass(frozen=True)
 class _OfOutputs:
     """What the words mean for each output, as far as the losses tell the outputs apart."""
@@ -160,7 +165,7 @@ class _OfOutputs:
     named: Mapping[str, _Kind] | None = None
 
 
-def _kinds_of(loss: cst.BaseExpression, outputs: list[Output] | None, context: Context) -> _OfOutputs:
+def _kinds_of(loss: cst.BaseExpression, outputs: Sequence[Output] | None, context: Context) -> _OfOutputs:
     loss = settled(loss, context.scopes)
     items = named_items(loss)
     if items is not None:
@@ -169,13 +174,12 @@ def _kinds_of(loss: cst.BaseExpression, outputs: list[Output] | None, context: C
         return _OfOutputs(frozenset(named.values()), named=named)
     if isinstance(loss, cst.List | cst.Tuple):
         nodes = [element.value for element in loss.elements]
-        known = outputs is not None and len(outputs) == len(nodes)
-        widths = [output.is_one_wide for output in outputs or ()] if known else [False] * len(nodes)
-        listed = [_kind(node, narrow, context) for node, narrow in zip(nodes, widths)]
-        of_names = {output.name: kind for output, kind in zip(outputs or (), listed) if output.name} if known else {}
-        return _OfOutputs(frozenset(listed), listed, {str(name): kind for name, kind in of_names.items()})
-    narrow_all = bool(outputs) and all(output.is_one_wide for output in outputs or ())
-    return _OfOutputs(frozenset((_kind(loss, narrow_all, context),)))
+        if outputs is None or len(outputs) != len(nodes):
+            outputs = [Output(None, is_one_wide=False)] * len(nodes)
+        listed = [_kind(node, output.is_one_wide, context) for node, output in zip(nodes, outputs)]
+        named = {output.name: kind for output, kind in zip(outputs, listed) if output.name}
+        return _OfOutputs(frozenset(listed), listed, named)
+    return _OfOutputs(frozenset((_kind(loss, _are_one_wide(outputs), context),)))
 
 
 def _kind(loss: cst.BaseExpression, narrow: bool, context: Context) -> _Kind:
