@@ -10,7 +10,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import named_arguments, text_of
 from tfmigrate.plan.edits import Insert, Rank, Remove
-from tfmigrate.plan.keras.checkpoints import CHECKPOINT, PARAMETERS, Checkpoint, objects_of, passed_on
+from tfmigrate.plan.keras.checkpoints import CHECKPOINT, PARAMETERS, Checkpoint, Initialiser, objects_of
 from tfmigrate.plan.keras.monitors import WATCHERS, taken_from_name
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
@@ -163,15 +163,16 @@ def _comparisons(cls: ClassValue, made: Sequence[Checkpoint], facts: Facts) -> I
     fact = "in Keras 3 `monitor_op` and `best` are None until the base class has run its on_epoch_end()"
     directions = {_direction(checkpoint) for checkpoint in made}
     direction = directions.pop() if len(directions) == 1 else None
-    begin = _after_initialising(cls)
-    if direction is None or begin is None:
+    initialiser = Initialiser.of(cls.members.get("__init__"))
+    unit = _after(initialiser) if initialiser is not None else None
+    if direction is None or initialiser is None or unit is None:
         message = (
             f"{fact}, and calling None raises TypeError: set both in __init__, after the super call: "
             "`self.monitor_op, self.best = np.less, np.inf` if less is better, `np.greater, -np.inf` if more is"
         )
         yield CallChange(codes.CALLBACK_ATTRIBUTES, place, message, action="warn")
         return
-    own, unit = begin
+    own = initialiser.own
     code = f"{own}.monitor_op, {own}.best = {_comparison(direction, facts)}"
     message = f"{fact}: the class begins as ModelCheckpoint of Keras 2 did for the mode {direction!r}"
     yield CallChange(codes.CALLBACK_ATTRIBUTES, place, message, Insert(unit, code, rank=Rank.RULE))
@@ -197,46 +198,50 @@ def _comparison(direction: str, facts: Facts) -> str:
     )
 
 
-def _after_initialising(cls: ClassValue) -> tuple[str, Unit] | None:
-    """What the __init__ of a class calls its object, and the line in it that follows the call of the base's."""
-    init = cls.members.get("__init__")
-    call = passed_on(init) if isinstance(init, FunctionValue) else None
-    if call is None or not isinstance(init, FunctionValue) or not isinstance(init.node, cst.FunctionDef):
-        return None
-    units = units_of(init.node.body)
-    place = next((n for n, unit in enumerate(units) if call in set(walk(unit))), len(units))
-    return (init.node.params.params[0].name.value, units[place + 1]) if place + 1 < len(units) else None
+def _after(initialiser: Initialiser) -> Unit | None:
+    """The statement of an __init__ that follows that with the call of the base's."""
+    node = initialiser.method.node
+    units = units_of(node.body) if isinstance(node, cst.FunctionDef) else ()
+    place = next((n for n, unit in enumerate(units) if initialiser.handed in set(walk(unit))), len(units))
+    return units[place + 1] if place + 1 < len(units) else None
 
 
 def _counted_epochs(cls: ClassValue, made: Sequence[Checkpoint], facts: Facts) -> Iterator[CallChange]:
     """`self.epochs_since_last_save`, which a class that overrides on_epoch_end() goes on counting."""
     methods = [member for member in cls.members.values() if isinstance(member, FunctionValue)]
     init = cls.members.get("__init__")
-    initialiser = init if isinstance(init, FunctionValue) else None
-    held = {name for _, _, name in _assignments(initialiser, facts)} if initialiser is not None else set()
+    held = {name for _, _, name in _assignments(init, facts)} if isinstance(init, FunctionValue) else set()
     read = {name: node for method in methods for name, node in _read(method) if name in _COUNTED and name not in held}
     if not read:
         return
-    call = passed_on(initialiser) if initialiser is not None else None
-    named = named_arguments(call, PARAMETERS) if call is not None else None
     listed = " and ".join(f"`{name}`" for name in sorted(read))
     first = min(read.values(), key=facts.module.position)
-    lines = _lines(initialiser, facts) if initialiser is not None else ()
-    unit = next((line for line in lines if call in set(walk(line))), None)
-    periods = [checkpoint.named.get("period") for checkpoint in made]
-    if named is None and made and all(period is None or _is_one(period) for period in periods):
-        named = {}  # whatever else it passes on, no call has another period
-    if initialiser is None or named is None or unit is None:
+    initialiser = Initialiser.of(init)
+    unit = _line_of(initialiser, facts) if initialiser is not None else None
+    period = _first_period(initialiser, made) if initialiser is not None else None
+    if initialiser is None or period is None or unit is None:
         message = f"ModelCheckpoint of Keras 3 has no {listed}: count the epochs here"
         yield CallChange(codes.CALLBACK_ATTRIBUTES, first, message, action="warn")
         return
-    own = initialiser.node.params.params[0].name.value
-    values: dict[str, cst.BaseExpression | str] = dict(_COUNTED)
-    if "period" in named:
-        values["period"] = named["period"].value
-    begun = joined(((f"{own}.{name} = ", values[name]) for name in _COUNTED if name in read), "\n")
+    values: dict[str, cst.BaseExpression | str] = {**_COUNTED, "period": period}
+    begun = joined(((f"{initialiser.own}.{name} = ", value) for name, value in values.items() if name in read), "\n")
     message = f"ModelCheckpoint of Keras 3 has no {listed}: the class sets the values that ModelCheckpoint set"
     yield CallChange(codes.CALLBACK_ATTRIBUTES, first, message, Insert(unit, begun, rank=Rank.RULE))
+
+
+def _line_of(initialiser: Initialiser, facts: Facts) -> Unit | None:
+    """The line of an __init__ that calls the base's."""
+    return next((line for line in _lines(initialiser.method, facts) if initialiser.handed in set(walk(line))), None)
+
+
+def _first_period(initialiser: Initialiser, made: Sequence[Checkpoint]) -> cst.BaseExpression | str | None:
+    """The period that ModelCheckpoint of Keras 2 began with; None where that is hidden."""
+    named = named_arguments(initialiser.handed, PARAMETERS)
+    if named is not None:
+        return named["period"].value if "period" in named else _COUNTED["period"]
+    # Whatever else it passes on, no call has another period.
+    periods = [checkpoint.named.get("period") for checkpoint in made]
+    return _COUNTED["period"] if made and all(period is None or _is_one(period) for period in periods) else None
 
 
 def _is_one(node: cst.BaseExpression) -> bool:
