@@ -14,7 +14,7 @@ from tfmigrate.plan.comments import comments_that_go
 from tfmigrate.plan.data.arrays import plan_arrays
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Insert, Plan, Scope, Unwrap, place_of
-from tfmigrate.plan.keras import cautions
+from tfmigrate.plan.keras import cautions, out_of_sight
 from tfmigrate.plan.keras.companions import plan_companions, plan_readiness
 from tfmigrate.plan.keras.own_optimizers import plan_own_optimizers
 from tfmigrate.plan.keras.sessions import session_lines
@@ -320,9 +320,9 @@ def _migrate(
         trainings = [use for group in owner.groups for use in group.trainings]
         cautions.say_trainable_toggles(compiles, trainings, drafts, plan_toggles(compiles, trainings, drafts))
         plan_own_optimizers(compiles, drafts)
-        cautions.say_compiled_out_of_sight(owner, facts, drafts)
-        cautions.say_optimizers_out_of_sight(owner, drafts)
-        cautions.say_parts_out_of_sight(owner, drafts)
+        out_of_sight.say_compiled_out_of_sight(owner, facts, drafts)
+        out_of_sight.say_optimizers_out_of_sight(owner, drafts)
+        out_of_sight.say_parts_out_of_sight(owner, drafts)
         say_spread_anew(placement, facts, drafts)
         say_batch_statistics(placement, facts, drafts)
         if placement.over_workers:

@@ -2,40 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.change.calls import is_none, keywords, passed_as
-from tfmigrate.plan.data.generators import is_out_of_sight
+from tfmigrate.plan.change.calls import is_none, keywords
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.strategy.model_group import concerns
-from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.understand import names
 from tfmigrate.understand.alternatives import Step, are_alternatives, steps_to
 from tfmigrate.understand.carrier import names_in
 from tfmigrate.understand.contents import models_of, opaque_sites
-from tfmigrate.understand.lifecycle import INFERENCE, LOADING, SAVING, TRAINING, Facts, ProgramFacts, Use, Wrap
+from tfmigrate.understand.lifecycle import LOADING, SAVING, TRAINING, ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module, Unit
 from tfmigrate.understand.values import (
     ClassValue,
     FunctionValue,
     Literal,
-    Method,
     ModelObject,
     Parallel,
-    Parameter,
     Site,
     Sites,
-    Symbol,
     Value,
-    is_tensor,
     options,
-    ordered,
 )
-from tfmigrate.walk import calls_in, walk
+from tfmigrate.walk import walk
 
 
 def say_trainable_toggles(
@@ -46,16 +38,7 @@ def say_trainable_toggles(
     `compiles` and `trainings`: the calls of the models under one strategy; where the program trains something unknown,
     each of them may be trained. `mended`: parts for which it is set at each step.
     """
-    trained = {model.places for use in trainings for model in _each(use)}
-    uses = [use for draft in drafts.values() for use in draft.facts.uses if use.method in TRAINING]
-    unsure = not all(any(True for _ in _each(use)) for use in uses)
-    compiled = [model for use in compiles for model in _each(use) if unsure or model.places in trained]
-    shared = {
-        part.places
-        for part in compiled
-        for whole in compiled
-        if part.places < whole.places and not are_alternatives(part.steps, whole.steps, part.sites)
-    }
+    shared = _parts_of_others(_compiled_to_train(compiles, trainings, drafts))
     for draft in drafts.values():
         for toggle in draft.facts.toggles:
             models = models_of(toggle.receiver)
@@ -69,6 +52,26 @@ def say_trainable_toggles(
                     "each step, not at compile(); set it before every train_on_batch() of either",
                     "warn",
                 )
+
+
+def _compiled_to_train(
+    compiles: Iterable[Use], trainings: Iterable[Use], drafts: Mapping[Module, Draft]
+) -> list[_Called]:
+    """The models that are compiled and may be trained."""
+    trained = {model.places for use in trainings for model in _each(use)}
+    uses = [use for draft in drafts.values() for use in draft.facts.uses if use.method in TRAINING]
+    unsure = not all(any(True for _ in _each(use)) for use in uses)
+    return [model for use in compiles for model in _each(use) if unsure or model.places in trained]
+
+
+def _parts_of_others(models: Sequence[_Called]) -> set[_Places]:
+    """The places of those that another one is built on in the same run."""
+    return {
+        part.places
+        for part in models
+        for whole in models
+        if part.places < whole.places and not are_alternatives(part.steps, whole.steps, part.sites)
+    }
 
 
 _Places = frozenset[tuple[Module, Unit]]
@@ -204,111 +207,6 @@ def _exclusive(use: Use, other: Use) -> bool:
     """Whether two calls stand in different arms, so that no run makes both."""
     module = use.site.frame.module
     return module is other.site.frame.module and module.exclusive(use.site.unit, other.site.unit)
-
-
-def say_compiled_out_of_sight(owner: Owner, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:
-    """A model that is compiled by unknown code: in a module found at run time, a library, or by a caller."""
-    compiled = {wrap.call for group in owner.groups if group.compiles for wrap in group.wraps}
-    for group in owner.groups:
-        if group.compiles or any(model.origin == "loaded" for model in group.models):
-            continue
-        if group.owner.call is None and all(wrap.call in compiled for wrap in group.wraps):
-            continue  # A method that a derived class inherits, of which nothing makes an object.
-        uses = [use for use in facts.uses if concerns(use, group.models, group.wraps)]
-        handed_out = group.owner.function is not None and group.owner.call is None
-        given = next(_given_to_others(group.models, facts), None)
-        if group.trainings or ((handed_out or given) and not any(use.method in INFERENCE for use in uses)):
-            place = group.trainings[0] if group.trainings else group.wraps[0]
-            module, call = given if given and not group.trainings else (place.site.frame.module, place.call)
-            drafts[module].say(
-                codes.COMPILED_OUT_OF_SIGHT,
-                call,
-                "no compile() of this model was found: wherever it is, Keras 3 needs compile() and the "
-                "optimizer inside `with model.distribute_strategy.scope():`",
-                "warn",
-            )
-
-
-def _given_to_others(models: Set[ModelObject], facts: ProgramFacts) -> Iterator[tuple[Module, cst.Call]]:
-    """The calls of functions and classes of unknown modules that are given one of these models."""
-    for module, known in facts.modules.items():
-        for call in module.calls:
-            if is_out_of_sight(known.symbols.get(call.func, "")):
-                given = (known.values.get(arg.value) for arg in call.args)
-                if any(not models.isdisjoint(models_of(value)) for value in given if value is not None):
-                    yield module, call
-
-
-def say_optimizers_out_of_sight(owner: Owner, drafts: Mapping[Module, Draft]) -> None:
-    """An optimizer that comes from a caller or a module that was not found: whether it is made in the scope is unknown.
-
-    Each source is reported once. A name, "adam", would be right anywhere.
-    """
-    told: set[Value] = set()
-    for use in (use for group in owner.groups for use in group.compiles):
-        draft, argument = drafts[use.site.frame.module], passed_as("optimizer", 0, use.call)
-        value = use.argument(0, "optimizer")
-        for source in ordered(options(value)) if value is not None else ():
-            if source in told or argument is None:
-                continue
-            if isinstance(source, Parameter):
-                missing = f"what calls {_function_of(source)} was not found"
-            elif isinstance(source, Symbol) and is_out_of_sight(source.name):
-                missing = f"the definition of {source.name} was not found"
-            else:
-                continue
-            told.add(source)
-            given = draft.module.code(argument.value)
-            message = (
-                f"{missing}: if `{given}` is an optimizer object, Keras 3 refuses it unless it is made inside the "
-                "scope of the strategy, and Keras 2 takes it; pass tfmigrate its file too, or make it in the scope"
-            )
-            draft.say(codes.COMPILED_OUT_OF_SIGHT, argument.value, message, "warn")
-
-
-def say_parts_out_of_sight(owner: Owner, drafts: Mapping[Module, Draft]) -> None:
-    """A part of the model that a caller passes: `Model(x, discriminator(x))` of a parameter that no known call gives.
-
-    Each is reported once. A function that makes layers would be right anywhere.
-    """
-    told: set[Parameter] = set()
-    models = (model for group in owner.groups for whole in group.models for model in whole.base_models())
-    for model in dict.fromkeys(models):
-        draft, function = drafts[model.site.frame.module], model.site.frame.function
-        for call in calls_in(function) if isinstance(function, cst.FunctionDef) else ():
-            for part in _parts_given(call, draft.facts):
-                values = draft.facts.options(part)
-                for parameter in values if len(values) == 1 else ():
-                    if isinstance(parameter, Parameter) and parameter not in told:
-                        told.add(parameter)
-                        message = (
-                            f"what calls {_function_of(parameter)} was not found: if `{parameter.name}` is a model or "
-                            "a layer, training ends in an error on Keras 3 unless it is made inside the scope of this "
-                            "strategy too; pass tfmigrate its file too, or make it in the scope"
-                        )
-                        draft.say(codes.COMPILED_OUT_OF_SIGHT, call, message, "warn")
-
-
-def _parts_given(call: cst.Call, facts: Facts) -> Iterator[cst.BaseExpression]:
-    """What a call makes a part of a model, if it is a layer: what is called on a tensor, listed, or added."""
-    given = [arg.value for arg in call.args]
-    for value in facts.options(call.func):
-        if isinstance(value, Symbol) and names.canonical(value.name) == "keras.models.Sequential":
-            for listed in given:
-                if isinstance(listed, cst.List | cst.Tuple):
-                    yield from (element.value for element in listed.elements)
-        elif isinstance(value, Method) and value.name == "add" and isinstance(value.receiver, ModelObject):
-            yield from given
-        elif isinstance(value, Parameter):
-            if any(is_tensor(option) for arg in given for option in facts.options(arg)):
-                yield call.func
-
-
-def _function_of(parameter: Parameter) -> str:
-    function, owner = parameter.frame.function, parameter.frame.owner
-    if owner is not None and isinstance(function, cst.FunctionDef) and function.name.value == "__init__":
-        return f"{owner.node.name.value}()"
-    return f"{function.name.value}()" if isinstance(function, cst.FunctionDef) else "this function"
 
 
 def say_files_of_old_runs(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:
