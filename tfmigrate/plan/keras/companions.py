@@ -8,7 +8,7 @@ one's change stands: AFTER in it names the modules that it comes after.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Set
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from graphlib import TopologicalSorter
 from importlib import import_module
@@ -46,28 +46,18 @@ def plan_companions(
 
     `exported`: names of this one that others import.
     """
-    edits: list[Edit] = []
-    inserts: list[tuple[str, Insert]] = []
-    revisions: list[Revision] = []
-    vanishing = draft.vanishing()
-    gone = vanishing - {edit.node for edit in draft.edits if isinstance(edit, Replace)}
     unread = frozenset(unread_imports(draft, exported))
-    old, going = frozenset(only_for_tensorflow_1(draft.facts)), frozenset(_removed_whole(draft.edits))
+    old, leaving = frozenset(only_for_tensorflow_1(draft.facts)), _Leaving.of(draft)
     is_answered = answered(draft.facts)
-    for change in _changes(Context(draft, tables, migration, unread)):
-        if change.node in old or is_answered(change) or (change.action == "warn" and change.node in going):
-            continue  # A rewrite there is one of what the migration carries elsewhere.
-        if change.action == "warn" and any(name in gone for name in walk(change.node)):
-            continue  # What it is about went with an Estimator.
-        if change.action == "warn" and _is_dropped(draft, change.node, vanishing):
-            continue
-        if draft.change(change.code, change.node, change.message, action=change.action):
-            revisions.extend(edit for edit in change.edits if isinstance(edit, Revision))
-            inserts.extend((change.code, edit) for edit in change.edits if isinstance(edit, Insert))
-            edits.extend(edit for edit in change.edits if not isinstance(edit, Revision | Insert))
-    edits.extend(edit for _, edit in sorted(dict.fromkeys(inserts), key=itemgetter(0)))
-    # Where two edits change one node, the one that the migration itself needs stands.
-    draft.edits[:] = combined([*edits, *draft.edits], revisions)
+    changes = [
+        change
+        for change in _changes(Context(draft, tables, migration, unread))
+        if change.node not in old
+        and not is_answered(change)
+        # A rewrite of what leaves is one of what the migration carries elsewhere.
+        and not (change.action == "warn" and leaving.holds(change.node))
+    ]
+    _make(changes, draft)
     drop_idle(draft)
     kinds = cst.FunctionDef if _may_be_read_elsewhere(draft.module) else cst.FunctionDef | cst.Module
     searched = [scope for node, scope in draft.scopes.by_node.items() if isinstance(node, kinds)]
@@ -75,6 +65,46 @@ def plan_companions(
     drop_numbers_of_gpus(draft, searched, exported)
     drop_other_names(draft, exported)
     return unread
+
+
+def _make(changes: Iterable[CallChange], draft: Draft) -> None:
+    """Makes changes, and reports them."""
+    edits: list[Edit] = []
+    inserts: list[tuple[str, Insert]] = []
+    revisions: list[Revision] = []
+    for change in changes:
+        if draft.change(change.code, change.node, change.message, action=change.action):
+            revisions.extend(edit for edit in change.edits if isinstance(edit, Revision))
+            inserts.extend((change.code, edit) for edit in change.edits if isinstance(edit, Insert))
+            edits.extend(edit for edit in change.edits if not isinstance(edit, Revision | Insert))
+    edits.extend(edit for _, edit in sorted(dict.fromkeys(inserts), key=itemgetter(0)))
+    # Where two edits change one node, the one that the migration itself needs stands.
+    draft.edits[:] = combined([*edits, *draft.edits], revisions)
+
+
+@dataclass(frozen=True)
+class _Leaving:
+    """What the migration takes out of a module."""
+
+    draft: Draft
+    vanishing: Set[cst.CSTNode]
+    gone: Set[cst.CSTNode]
+    """Those in whose place nothing is written."""
+    removed_whole: Set[cst.CSTNode]
+
+    @classmethod
+    def of(cls, draft: Draft) -> _Leaving:
+        vanishing = draft.vanishing()
+        gone = vanishing - {edit.node for edit in draft.edits if isinstance(edit, Replace)}
+        return cls(draft, vanishing, gone, frozenset(_removed_whole(draft.edits)))
+
+    def holds(self, node: cst.CSTNode) -> bool:
+        """Whether a node leaves, or what it is about: a name that went with an Estimator, say."""
+        return (
+            node in self.removed_whole
+            or any(part in self.gone for part in walk(node))
+            or _is_dropped(self.draft, node, self.vanishing)
+        )
 
 
 def _removed_whole(edits: Iterable[Edit]) -> Iterator[cst.CSTNode]:
