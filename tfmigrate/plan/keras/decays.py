@@ -9,28 +9,23 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import FIT, FIT_GENERATOR, Revision, has_stars, is_none, keywords, named_arguments
+from tfmigrate.plan.change.calls import Revision, has_stars, is_none, keywords, named_arguments
 from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Append, Replace
-from tfmigrate.plan.keras.rates import SETTERS, rates_set
+from tfmigrate.plan.keras.optimizer_training import WITH_CALLBACKS, Training
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.carrier import Carrier
-from tfmigrate.understand.lifecycle import TRAINING, Facts, ProgramFacts, Use
+from tfmigrate.understand.lifecycle import Facts, ProgramFacts
 from tfmigrate.understand.program import Module
-from tfmigrate.understand.values import Instance, Items, Literal, Opaque, Site, Value, options
+from tfmigrate.understand.values import Items, Literal, Opaque
 from tfmigrate.written import Code, Written
 
-_PARAMETERS: Mapping[str, tuple[str, ...]] = {"fit": FIT, "fit_generator": FIT_GENERATOR}
 _HELPER = "LearningRateDecay"
 _KEEPER = "keep_decay"
 _ASKER = "OptimizerDecay"
 _SCHEDULES = "keras.optimizers.schedules."
-_PREDICTING = frozenset(
-    {"predict", "predict_generator", "predict_on_batch", "evaluate", "evaluate_generator", "test_on_batch"}
-)
-"""The methods that ask a model, and change nothing in it."""
 
 
 @dataclass(frozen=True)
@@ -51,22 +46,15 @@ class Decays:
 
 def decays_of(migration: Migration) -> Decays:
     """The form of each `decay=` in the modules that leave the old Keras."""
-    drafts = migration.drafts
-    calls = [
-        (module, call)
-        for module, draft in drafts.items()
-        if module in migration.leaving
-        for call in module.calls
-        if decays(call, draft.facts) and draft.allows(codes.OPTIMIZER_DECAY, call)
-    ]
+    calls = list(_decaying(migration))
     if not calls:
         return Decays()
-    training = _Training(migration.facts)
-    carrier = Carrier(drafts)
+    training = Training(migration.facts)
+    carrier = Carrier(migration.drafts)
     divided: dict[cst.Call, dict[cst.Call, Written]] = {}
     stuck: dict[cst.Call, str] = {}
-    for _, call in calls:
-        reason = training.sets_rate_of(call) or training.may_set_rate_of(call)
+    for call in calls:
+        reason = training.sets_or_may_set_rate_of(call)
         if reason is None:
             continue
         trained = _codes_at_trainings(call, training, carrier, migration.leaving)
@@ -76,7 +64,7 @@ def decays_of(migration: Migration) -> Decays:
             divided[call] = trained
     # One fit() may train models of several optimizers, which must all have the same decay then.
     while clash := _clash(divided):
-        stuck[clash] = training.sets_rate_of(clash) or training.may_set_rate_of(clash) or ""
+        stuck[clash] = training.sets_or_may_set_rate_of(clash) or ""
         del divided[clash]
     kept: set[cst.Call] = set()
     asking: set[cst.Call] = set()
@@ -90,14 +78,22 @@ def decays_of(migration: Migration) -> Decays:
     return Decays(frozenset(divided), trainings, frozenset(kept), frozenset(asking), stuck)
 
 
-def _joins(call: cst.Call, stuck: bool, asking: Set[cst.Call], training: _Training, migration: Migration) -> bool:
+def _decaying(migration: Migration) -> Iterator[cst.Call]:
+    """The optimizers with a `decay=` in the modules that leave the old Keras."""
+    for module, draft in migration.drafts.items():
+        for call in module.calls if module in migration.leaving else ():
+            if decays(call, draft.facts) and draft.allows(codes.OPTIMIZER_DECAY, call):
+                yield call
+
+
+def _joins(call: cst.Call, stuck: bool, asking: Set[cst.Call], training: Training, migration: Migration) -> bool:
     """Whether an optimizer can keep its decay beside its rate: all that trains with it can be given a callback, and no
     other model has it. One that needs no such thing does so where it shares a fit() with one that does."""
     uses = training.uses(call)
     if not uses or training.shared(call):
         return False
     return (stuck or any(use.call in asking for use in uses)) and all(
-        use.method in _PARAMETERS
+        use.method in WITH_CALLBACKS
         and use.site.frame.module in migration.leaving
         and not (has_stars(use.call) and "callbacks" not in keywords(use.call))
         for use in uses
@@ -137,7 +133,7 @@ def decaying_callbacks(draft: Draft, decays: Decays) -> Iterator[CallChange]:
     changes = []
     for call, (method, code) in calls.items():
         message = f"the callback {helper} divides the rate by `1 + decay * step`, as `decay=` did"
-        callbacks = (named_arguments(call, _PARAMETERS[method]) or keywords(call)).get("callbacks")
+        callbacks = (named_arguments(call, WITH_CALLBACKS[method]) or keywords(call)).get("callbacks")
         new = (f"{helper}(", *code.code, ")")
         edit = _with_callback(call, callbacks.value if callbacks is not None else None, new, draft.facts)
         changes.append(CallChange(codes.OPTIMIZER_DECAY, call, message, edit))
@@ -157,7 +153,7 @@ def _kept_decays(draft: Draft, decays: Decays) -> Iterator[CallChange]:
     changes = []
     for call, method in calls.items():
         message = f"the callback {asker} divides the rate that callbacks set by the decay of the optimizer"
-        callbacks = (named_arguments(call, _PARAMETERS[method]) or keywords(call)).get("callbacks")
+        callbacks = (named_arguments(call, WITH_CALLBACKS[method]) or keywords(call)).get("callbacks")
         edit = _with_callback(call, callbacks.value if callbacks is not None else None, (f"{asker}()",), draft.facts)
         changes.append(CallChange(codes.OPTIMIZER_DECAY, call, message, edit))
     yield from asker.brought_by(calls, changes)
@@ -183,12 +179,12 @@ def rates_of_schedules(facts: Facts, program: ProgramFacts, decays: Decays) -> I
 
     Of what `decay=` became, InverseTimeDecay in steps of 1, it is reported too where the training is not found.
     """
-    training: _Training | None = None
+    training: Training | None = None
     for call in facts.module.calls:
         reason = decays.stuck.get(call)
         schedule = _schedule(call, facts) if reason is None else None
         if schedule is not None:
-            training = training or _Training(program)
+            training = training or Training(program)
             reason = training.sets_rate_of(call)
             if reason is None and _is_decay(schedule, facts):
                 reason = training.may_set_rate_of(call)
@@ -223,143 +219,8 @@ def _is_decay(schedule: cst.Call, facts: Facts) -> bool:
     return known == f"{_SCHEDULES}InverseTimeDecay" and is_one
 
 
-class _Training:
-    """Which calls train with an optimizer, and what sets its rate."""
-
-    def __init__(self, facts: ProgramFacts) -> None:
-        self._facts = facts
-        self._compiling = [use for use in facts.uses if use.method == "compile"]
-        self._compiles: dict[cst.CSTNode, list[tuple[Use, Site]]] = {}
-        for use in self._compiling:
-            for site, node in use.optimizers:
-                if node is not None:
-                    self._compiles.setdefault(node, []).append((use, site))
-        self._set = [(known, *setting) for known in facts.modules.values() for setting in rates_set(known)]
-
-    def made(self, call: cst.Call) -> frozenset[Site]:
-        """Where an optimizer is made, once for each activation of the function round it."""
-        return frozenset(site for _, site in self._compiles.get(call, ()))
-
-    def uses(self, call: cst.Call) -> list[Use]:
-        """The calls that train the models of an optimizer."""
-        models = {model for use, _ in self._compiles.get(call, ()) for model in use.models}
-        uses = (use for use in self._facts.uses if use.method in TRAINING and use.models & models)
-        return [use for use in uses if not (last := self._last_compile(use)) or call in _optimizers(last)]
-
-    def shared(self, call: cst.Call) -> bool:
-        """Whether an optimizer is that of one of several models, each of which gets its own.
-
-        A compile() of one model or another, which a condition chooses, is of one.
-        """
-        uses = [use for use, _ in self._compiles.get(call, ())]
-        if any(len(use.models) > 1 and _in_loop(use) for use in uses):
-            return True
-        return len({use.models for use in uses}) > 1
-
-    def others(self, call: cst.Call) -> bool:
-        """Whether what trains with an optimizer may train with another one too, or one that is unknown."""
-        unsure = [
-            use for use in self.uses(call) if not (last := self._last_compile(use)) or _optimizers(last) != {call}
-        ]
-        models = {model for use in unsure for model in use.models}
-        return any(_optimizers(use) != {call} for use in self._compiling if use.models & models)
-
-    def _last_compile(self, use: Use) -> Use | None:
-        """The compile() that is surely the last before a training; None where that may be another one each time."""
-        frame, here = use.site.frame, use.site.unit
-        module, order = frame.module, frame.module.order
-        compiles = [other for other in self._compiling if other.models & use.models]
-        places = [(site.unit, other) for other in compiles if (site := other.site.lifted(frame)) is not None]
-        earlier = [(unit, other) for unit, other in places if order[unit] < order[here]]
-        if not earlier or len(places) < len(compiles):
-            return None
-        unit, last = max(earlier, key=lambda place: order[place[0]])
-        round_last, round_use = {*module.ancestors(unit)}, {*module.ancestors(here)}
-        if last.site.frame is not frame or not round_last <= round_use or module.exclusive(unit, here):
-            return None
-        # Where a loop does not hold the last one, one further down in it runs before the next training.
-        loops = {owner for owner in round_use - round_last if isinstance(owner, cst.For | cst.While)}
-        return None if any(not loops.isdisjoint(module.ancestors(other)) for other, _ in places) else last
-
-    def sets_rate_of(self, call: cst.Call) -> str | None:
-        """What surely sets the rate of an optimizer, in words."""
-        for known, node, what in self._set:
-            return f"{what} at {self._place(known, node)} sets it"
-        for use in self.uses(call):
-            for value in self._callbacks(use):
-                title = self._setter(value)
-                if title is not None:
-                    return f"{title} of the {use.method}() at {self._place(self._home(use), use.call)} sets it"
-        return None
-
-    def may_set_rate_of(self, call: cst.Call) -> str | None:
-        """What may set it, in words: unknown callbacks, or unknown training."""
-        uses = self.uses(call)
-        if not uses:
-            unseen = "no fit() of its model was found, so its callbacks are unknown and may set the rate"
-            return None if self._only_predicts(call) else unseen
-        for use in uses:
-            for value in self._callbacks(use):
-                if not self._is_harmless(value):
-                    place = self._place(self._home(use), use.call)
-                    return f"the {use.method}() at {place} gets unknown callbacks, which may set it"
-        return None
-
-    def _only_predicts(self, call: cst.Call) -> bool:
-        """Whether the program predicts or evaluates with the models of an optimizer, and trains nothing."""
-        models = {model for use, _ in self._compiles.get(call, ()) for model in use.models}
-        asked = any(use.method in _PREDICTING and use.models & models for use in self._facts.uses)
-        return asked and not any(use.method in TRAINING for use in self._facts.uses)
-
-    def _home(self, use: Use) -> Facts:
-        return self._facts.modules[use.site.frame.module]
-
-    @staticmethod
-    def _place(known: Facts, node: cst.CSTNode) -> str:
-        return known.module.place(node)
-
-    def _callbacks(self, use: Use) -> Iterator[Value]:
-        """All that a training call is given for its callbacks, each on its own."""
-        if use.method not in _PARAMETERS:
-            return
-        callbacks = use.argument(_PARAMETERS[use.method].index("callbacks"), "callbacks")
-        if callbacks is None and has_stars(use.call):
-            yield Opaque("callbacks")
-        for option in options(callbacks) if callbacks is not None else ():
-            if isinstance(option, Items):
-                for item in option.values:
-                    yield from options(item)
-            elif option != Literal(None):
-                yield option
-
-    def _names(self, value: Value) -> list[str]:
-        """The classes of libraries that an object is of, by their qualified names."""
-        if isinstance(value, Instance):
-            return [names.canonical(base) for base in value.cls.outside_bases()]
-        if isinstance(value, Opaque) and isinstance(value.node, cst.Call):
-            symbols = (known.symbols.get(value.node.func) for known in self._facts.modules.values())
-            return [names.canonical(name) for name in symbols if name is not None]
-        return []
-
-    def _setter(self, value: Value) -> str | None:
-        return next((name.rsplit(".", 1)[-1] for name in self._names(value) if name in SETTERS), None)
-
-    def _is_harmless(self, value: Value) -> bool:
-        known = self._names(value)
-        return bool(known) and all(name.startswith("keras.callbacks.") for name in known)
-
-
-def _optimizers(compiled: Use) -> set[cst.CSTNode | None]:
-    """What makes the optimizers that a compile() may be given; None for one that is unknown."""
-    return {node for _, node in compiled.optimizers}
-
-
-def _in_loop(use: Use) -> bool:
-    return any(isinstance(owner, cst.For | cst.While) for owner in use.site.frame.module.ancestors(use.site.unit))
-
-
 def _codes_at_trainings(
-    call: cst.Call, training: _Training, carrier: Carrier, moved: Container[Module]
+    call: cst.Call, training: Training, carrier: Carrier, moved: Container[Module]
 ) -> dict[cst.Call, Written] | None:
     """The code for an optimizer's decay at each call that trains with it; None where one cannot be given a callback."""
     uses, decay = training.uses(call), keywords(call)["decay"].value
@@ -368,7 +229,7 @@ def _codes_at_trainings(
     codes_: dict[cst.Call, Written] = {}
     for use in uses:
         stars = has_stars(use.call) and "callbacks" not in keywords(use.call)
-        if use.method not in _PARAMETERS or stars or use.site.frame.module not in moved:
+        if use.method not in WITH_CALLBACKS or stars or use.site.frame.module not in moved:
             return None
         for site in training.made(call):
             code = carrier.at(decay, site, use.site.frame, use.site.unit)
