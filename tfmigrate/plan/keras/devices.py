@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
@@ -13,7 +13,8 @@ from tfmigrate.plan.change.calls import text_of
 from tfmigrate.plan.edits import Remove, Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
-from tfmigrate.understand.program import attribute_of
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import attribute_of, dotted
 from tfmigrate.understand.reaching import bindings_of, sole_assignment
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.walk import walk
@@ -31,7 +32,7 @@ def available_gpus(context: Context) -> Iterator[CallChange]:
     ones are counted.
     """
     facts, tf, quote = context.facts, context.tf, context.quote
-    counted = {call.args[0].value for call in facts.module.calls if _is_len(call)}
+    counted = _counted(facts)
     for call in facts.module.calls:
         if names.lists_devices(facts.symbols.get(call.func, "")) != "gpus" or call.args:
             continue
@@ -46,42 +47,39 @@ def available_gpus(context: Context) -> Iterator[CallChange]:
 def listed_by_sessions(context: Context) -> Iterator[CallChange]:
     """`sum("GPU" in d.name for d in K.get_session().list_devices())`: of a device its name or type is asked alone."""
     facts, scopes = context.facts, context.scopes
-    calls = [call for call in facts.module.calls if _is_listing(call)]
-    if not calls:
+    sessions = {call: session for call in facts.module.calls if (session := _session_listing(call)) is not None}
+    if not sessions:
         return
-    counted = {call.args[0].value for call in facts.module.calls if _is_len(call)}
+    counted = _counted(facts)
     comps = facts.module.all_of(cst.ListComp, cst.GeneratorExp)
     of_types = {comp.for_in.iter for comp in comps if _asks_alone(comp, counted=comp in counted)}
-    listed: dict[cst.Call, cst.Assign | None] = {}
-    for call in calls:
-        assert isinstance(call.func, cst.Attribute)
-        session = call.func.value
-        assignment = _made_by(session, scopes) if isinstance(session, cst.Name) else None
-        made = assignment.value if assignment is not None else session
-        plain = isinstance(made, cst.Call) and not made.args and facts.canonical(made.func) in _SESSIONS
-        if call in of_types and plain:
-            listed[call] = assignment
-    for call, assignment in listed.items():
-        more: tuple[Remove, ...] = ()
-        if assignment is not None and isinstance(call.func, cst.Attribute) and isinstance(call.func.value, cst.Name):
-            more = (Remove(assignment),) if len(scopes.mentions_of(call.func.value)) == 2 else ()
+    for call, session in sessions.items():
+        assignment = _made_by(session, scopes)
+        if call not in of_types or not _makes_session(assignment.value if assignment is not None else session, facts):
+            continue
         message = "TensorFlow 2 has no sessions: tf.config lists the devices, with their names and types"
         edit = Replace(call, f"{context.tf}.config.list_logical_devices()")
+        more = (Remove(assignment),) if assignment is not None and len(scopes.mentions_of(session)) == 2 else ()
         yield CallChange(codes.SESSIONS, call, message, edit, more=more)
 
 
 _SESSIONS = {"keras.backend.get_session", "tensorflow.Session", "tensorflow.compat.v1.Session"}
-
-
 _OF_EITHER = re.compile(r"[/:]?(?:device:)?:?[CG]PU:?\d*", re.IGNORECASE)
 """Parts of what a device of a session and one of tf.config are called alike, and of their text."""
 
 
-def _is_listing(call: cst.Call) -> bool:
-    return isinstance(call.func, cst.Attribute) and call.func.attr.value == "list_devices" and not call.args
+def _session_listing(call: cst.Call) -> cst.BaseExpression | None:
+    """The session in `session.list_devices()`."""
+    if isinstance(call.func, cst.Attribute) and call.func.attr.value == "list_devices" and not call.args:
+        return call.func.value
+    return None
 
 
-def _made_by(session: cst.Name, scopes: Scopes) -> cst.Assign | None:
+def _makes_session(node: cst.BaseExpression, facts: Facts) -> bool:
+    return isinstance(node, cst.Call) and not node.args and facts.canonical(node.func) in _SESSIONS
+
+
+def _made_by(session: cst.BaseExpression, scopes: Scopes) -> cst.Assign | None:
     """The only assignment that a name can have its value from."""
     bindings = bindings_of(session, scopes)
     return sole_assignment(bindings[0]) if len(bindings) == 1 else None
@@ -92,16 +90,23 @@ def _asks_alone(comp: cst.ListComp | cst.GeneratorExp, *, counted: bool) -> bool
 
     `counted`: whether it is asked how many elements it has, and these may be the devices.
     """
-    part, loop = comp.for_in.target, comp.for_in
-    if not isinstance(part, cst.Name) or loop.inner_for_in is not None:
+    device, given = comp.for_in.target, comp.elt
+    if not isinstance(device, cst.Name) or comp.for_in.inner_for_in is not None:
         return False
-    given = () if counted and (isinstance(comp.elt, cst.Name) or _is_text_of(comp.elt, part.value)) else (comp.elt,)
-    asked = [node for test in (*given, *(clause.test for clause in loop.ifs)) for node in walk(test)]
-    compared = [node for node in asked if isinstance(node, cst.Comparison)]
-    told = [text for node in compared for text in walk(node) if _is_text_of(text, part.value)]
+    tests = [clause.test for clause in comp.for_in.ifs]
+    is_idle = counted and (isinstance(given, cst.Name) or _is_text_of(given, device.value))
+    return _compare(tests if is_idle else [*tests, given], device.value)
+
+
+def _compare(tests: Iterable[cst.BaseExpression], device: str) -> bool:
+    """Whether expressions compare the text of a device, its name or type, with what there is in both kinds of it, and
+    do nothing else with it."""
+    asked = [node for test in tests for node in walk(test)]
+    compared = [part for node in asked if isinstance(node, cst.Comparison) for part in walk(node)]
+    told = [part for part in compared if _is_text_of(part, device)]
     said = {inner for text in told for inner in walk(text)}
-    words = [text_of(word) or "" for node in compared for word in walk(node) if isinstance(word, cst.SimpleString)]
-    mentions = (node for node in asked if isinstance(node, cst.Name) and node.value == part.value)
+    words = [text_of(part) or "" for part in compared if isinstance(part, cst.SimpleString)]
+    mentions = (node for node in asked if isinstance(node, cst.Name) and node.value == device)
     return bool(told) and all(map(_OF_EITHER.fullmatch, words)) and all(node in said for node in mentions)
 
 
@@ -118,5 +123,6 @@ def _is_text_of(node: cst.CSTNode, name: str) -> bool:
     return attribute_of(name, node) in ("name", "device_type")
 
 
-def _is_len(call: cst.Call) -> bool:
-    return isinstance(call.func, cst.Name) and call.func.value == "len" and len(call.args) == 1
+def _counted(facts: Facts) -> set[cst.BaseExpression]:
+    """`x` of each `len(x)`."""
+    return {call.args[0].value for call in facts.module.calls if dotted(call.func) == "len" and len(call.args) == 1}
