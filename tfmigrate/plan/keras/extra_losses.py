@@ -13,7 +13,7 @@ from tfmigrate.plan.keras.weight_penalty import penalty_of
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module, attribute_of, suites_of
+from tfmigrate.understand.program import Module, attribute_of, last_attribute, suites_of
 from tfmigrate.understand.values import function_of
 from tfmigrate.walk import walk
 
@@ -39,30 +39,38 @@ _SUMS = (
 
 def check(context: Context) -> Iterator[CallChange]:
     """`add_loss()` and `activity_regularizer=`: reported, because the code does not say which strength is meant."""
+    for call in context.facts.module.calls:
+        known = context.facts.symbols.get(call.func, "")
+        if last_attribute(call.func) == "add_loss" and call.args and not known:
+            message = _added(call, context)
+            if message:
+                yield CallChange(codes.EXTRA_LOSSES, call, message, action="warn")
+        elif names.canonical(known).startswith("keras.layers."):
+            penalised = _penalised_activity(call, known)
+            standalone = names.flavour(known) == "keras"
+            if penalised is not None and (standalone or context.migration.spreads):
+                yield CallChange(codes.EXTRA_LOSSES, penalised, _SUMS if standalone else _ADDS, action="warn")
+
+
+def _added(call: cst.Call, context: Context) -> str:
+    """What there is to say of a call of add_loss(), if anything."""
     facts = context.facts
-    spreads = context.migration.spreads
+    penalty = penalty_of(call, facts)
+    if penalty is None:
+        outside = attribute_of("self", call.func) is None
+        return "; ".join([*([_ADDS] if context.migration.spreads else []), *([_OUTSIDE] if outside else [])])
     version = context.settings.written_for("keras")
-    for call in facts.module.calls:
-        known = facts.symbols.get(call.func, "")
-        if isinstance(call.func, cst.Attribute) and call.func.attr.value == "add_loss" and call.args and not known:
-            penalty = penalty_of(call, facts)
-            if penalty is None:
-                outside = attribute_of("self", call.func) is None
-                parts = [*([_ADDS] if spreads else []), *([_OUTSIDE] if outside else [])]
-                if parts:
-                    yield CallChange(codes.EXTRA_LOSSES, call, "; ".join(parts), action="warn")
-            elif names.flavour(facts.symbols.get(penalty.regularizer.func, "")) == "keras":
-                if (version is None or version < _BEFORE_2_3) and _may_follow_a_wrap(call, facts, context.migration):
-                    yield CallChange(codes.EXTRA_LOSSES, call, _LEFT_OUT, action="warn")
-        if not names.canonical(known).startswith("keras.layers."):
-            continue
-        regularizer = keywords(call).get("activity_regularizer")
-        whole = names.canonical(known) == "keras.layers.ActivityRegularization"
-        if whole or (regularizer is not None and not is_none(regularizer.value)):
-            message = _SUMS if names.flavour(known) == "keras" else _ADDS
-            if message == _ADDS and not spreads:
-                continue
-            yield CallChange(codes.EXTRA_LOSSES, call if whole else regularizer or call, message, action="warn")
+    standalone = names.flavour(facts.symbols.get(penalty.regularizer.func, "")) == "keras"
+    left_out = standalone and (version is None or version < _BEFORE_2_3)
+    return _LEFT_OUT if left_out and _may_follow_a_wrap(call, facts, context.migration) else ""
+
+
+def _penalised_activity(call: cst.Call, layer: str) -> cst.CSTNode | None:
+    """What says, in a call that makes a layer, that its outputs are penalised: the call itself, or an argument."""
+    if names.canonical(layer) == "keras.layers.ActivityRegularization":
+        return call
+    regularizer = keywords(call).get("activity_regularizer")
+    return regularizer if regularizer is not None and not is_none(regularizer.value) else None
 
 
 def _may_follow_a_wrap(call: cst.Call, facts: Facts, migration: Migration) -> bool:
