@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 
 import libcst as cst
@@ -14,6 +14,7 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.loops import Expression, Loops, Number, Taken
+from tfmigrate.understand.program import dotted
 from tfmigrate.understand.reaching import bindings_of, value_of
 from tfmigrate.understand.scopes import Occurrence
 from tfmigrate.understand.values import Literal, Made, ModelObject, Opaque, Value
@@ -100,27 +101,61 @@ def _plain(name: cst.BaseExpression, slashes: _Slashes, context: Context) -> Cod
 
 def _in_literals(node: cst.BaseExpression, slashes: _Slashes, context: Context) -> Code | None:
     """`f"{name}/bn"`, `name + "/bn"`, `"%s/bn" % name` with another literal; None where `name` may bring a slash."""
-    code = context.facts.module.code
     if isinstance(node, cst.SimpleString):
         return (node.value.replace("/", "_"),)
     if isinstance(node, cst.FormattedString):
-        if any(isinstance(part, cst.FormattedStringExpression) and not slashes.are_not_in(part) for part in node.parts):
-            return None
-        parts = (part.value.replace("/", "_") if hasattr(part, "value") else code(part) for part in node.parts)
-        return (node.start + "".join(parts) + node.end,)
+        return _in_formatted(node, slashes, context)
     if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add | cst.Modulo) and not node.lpar:
         left, right = (
             (part,) if slashes.are_not_in(part) else _in_literals(part, slashes, context)
             for part in (node.left, node.right)
         )
-        return (*left, code(node.operator), *right) if left is not None and right is not None else None
-    func = node.func if isinstance(node, cst.Call) else None
-    if isinstance(func, cst.Attribute) and func.attr.value == "format" and isinstance(func.value, cst.SimpleString):
-        assert isinstance(node, cst.Call)
-        if all(not arg.star and slashes.are_not_in(arg.value) for arg in node.args):
-            text = func.value.value
-            return (text.replace("/", "_"), code(node)[len(text) :])
+        operator = context.facts.module.code(node.operator)
+        return (*left, operator, *right) if left is not None and right is not None else None
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value == "format":
+        return _in_template(node, node.func.value, slashes, context)
     return None
+
+
+def _in_formatted(node: cst.FormattedString, slashes: _Slashes, context: Context) -> Code | None:
+    code = context.facts.module.code
+    if any(isinstance(part, cst.FormattedStringExpression) and not slashes.are_not_in(part) for part in node.parts):
+        return None
+    parts = (
+        part.value.replace("/", "_") if isinstance(part, cst.FormattedStringText) else code(part) for part in node.parts
+    )
+    return (node.start + "".join(parts) + node.end,)
+
+
+def _in_template(call: cst.Call, template: cst.BaseExpression, slashes: _Slashes, context: Context) -> Code | None:
+    """The call of format() of a text that is written out."""
+    if not isinstance(template, cst.SimpleString) or any(arg.star for arg in call.args):
+        return None
+    if not all(slashes.are_not_in(arg.value) for arg in call.args):
+        return None
+    return (template.value.replace("/", "_"), context.facts.module.code(call)[len(template.value) :])
+
+
+def _parts(node: cst.CSTNode) -> Sequence[cst.CSTNode] | None:
+    """What an f-string or an operator puts a text together of; None for anything else."""
+    if isinstance(node, cst.FormattedStringExpression):
+        return (node.expression,)
+    if isinstance(node, cst.FormattedString):
+        return node.parts
+    return (node.left, node.right) if isinstance(node, cst.BinaryOperation) else None
+
+
+def _sources(node: cst.CSTNode) -> Sequence[cst.CSTNode] | None:
+    """These parts, or what a text is chosen from, or what format() is called on and given."""
+    if isinstance(node, cst.BooleanOperation | cst.ConcatenatedString):
+        return (node.left, node.right)
+    if isinstance(node, cst.IfExp):
+        return (node.body, node.orelse)
+    if isinstance(node, cst.Tuple):
+        return [element.value for element in node.elements]
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value == "format":
+        return (node.func.value, *(arg.value for arg in node.args))
+    return _parts(node)
 
 
 class _Slashes:
@@ -141,27 +176,22 @@ class _Slashes:
         """Whether an expression is sure to bring no slash: it is a number, or text that is known."""
         if isinstance(node, cst.SimpleString | cst.FormattedStringText):
             return "/" not in node.value
-        if isinstance(node, cst.Integer):
+        parts = _parts(node)
+        if parts is not None:
+            return all(self.are_not_in(part, seen) for part in parts)
+        builtin = dotted(node.func) if isinstance(node, cst.Call) else ""
+        if isinstance(node, cst.Integer) or builtin in ("int", "len"):
             return True
-        if isinstance(node, cst.FormattedStringExpression):
-            return self.are_not_in(node.expression, seen)
-        if isinstance(node, cst.FormattedString):
-            return all(self.are_not_in(part, seen) for part in node.parts)
-        if isinstance(node, cst.BinaryOperation):
-            return self.are_not_in(node.left, seen) and self.are_not_in(node.right, seen)
-        if isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value in ("str", "int", "len"):
-            return node.func.value != "str" or all(self.are_not_in(arg.value, seen) for arg in node.args)
+        if isinstance(node, cst.Call) and builtin == "str":
+            return all(self.are_not_in(arg.value, seen) for arg in node.args)
         known = [value for facts in self._modules for value in facts.options(node)]
         if known and all(isinstance(value, Literal) and "/" not in str(value.value) for value in known):
-            return not isinstance(node, cst.Name) or not any(self.may_be_in(given) for given in self._passed_for(node))
-        if not isinstance(node, cst.Name) or node in seen:
-            return False
-        bindings = [
-            (binding, draft.loops)
-            for draft in self._drafts
-            for binding in bindings_of(node, draft.scopes)
-        ]
-        seen = seen | {node}
+            return not self._may_be_given(node)
+        return isinstance(node, cst.Name) and node not in seen and self._is_bound_to_none(node, seen | {node})
+
+    def _is_bound_to_none(self, node: cst.Name, seen: Set[cst.CSTNode]) -> bool:
+        """Whether a name is bound, and never to something with a slash."""
+        bindings = [(binding, draft.loops) for draft in self._drafts for binding in bindings_of(node, draft.scopes)]
         return bool(bindings) and all(self._binds_none(binding, loops, node, seen) for binding, loops in bindings)
 
     def _binds_none(self, binding: Occurrence, loops: Loops, node: cst.Name, seen: Set[cst.CSTNode]) -> bool:
@@ -197,21 +227,16 @@ class _Slashes:
     def _look(self, node: cst.CSTNode) -> bool:
         if isinstance(node, cst.SimpleString | cst.FormattedStringText):
             return "/" in node.value
-        if isinstance(node, cst.FormattedStringExpression):
-            return self.may_be_in(node.expression)
-        if isinstance(node, cst.FormattedString):
-            return any(self.may_be_in(part) for part in node.parts)
-        if isinstance(node, cst.BinaryOperation | cst.BooleanOperation | cst.ConcatenatedString):
-            return self.may_be_in(node.left) or self.may_be_in(node.right)
-        if isinstance(node, cst.IfExp):
-            return self.may_be_in(node.body) or self.may_be_in(node.orelse)
-        if isinstance(node, cst.Tuple):
-            return any(self.may_be_in(element.value) for element in node.elements)
-        if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value == "format":
-            return self.may_be_in(node.func.value) or any(self.may_be_in(arg.value) for arg in node.args)
-        if isinstance(node, cst.Name) and any(self.may_be_in(value) for value in self._passed_for(node)):
-            return True
-        return any(self._holds(value, node) for facts in self._modules for value in facts.options(node))
+        sources = _sources(node)
+        if sources is not None:
+            return any(map(self.may_be_in, sources))
+        return self._may_be_given(node) or any(
+            self._holds(value, node) for facts in self._modules for value in facts.options(node)
+        )
+
+    def _may_be_given(self, node: cst.CSTNode) -> bool:
+        """Whether a parameter may be given a text with a slash."""
+        return isinstance(node, cst.Name) and any(map(self.may_be_in, self._passed_for(node)))
 
     def _passed_for(self, node: cst.Name) -> Iterator[cst.BaseExpression]:
         """What a parameter is given anywhere, where this rule does not write that without slashes."""
