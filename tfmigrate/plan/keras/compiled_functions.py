@@ -24,7 +24,7 @@ from tfmigrate.understand.values import (
     options,
 )
 from tfmigrate.understand.values import Mapping as Known
-from tfmigrate.walk import walk
+from tfmigrate.walk import values_returned, walk
 
 
 @dataclass(frozen=True)
@@ -135,6 +135,12 @@ def parameters_of(function: FunctionValue) -> list[str]:
     """The names of what a loss is called with, its object left out."""
     declared = [param.name.value for param in function.node.params.params]
     return declared[1:] if function.owner is not None and not is_static(function.node) else declared
+
+
+def returned_by(function: FunctionValue) -> list[cst.BaseExpression | None]:
+    """What each `return` of a loss gives, or the only expression of a lambda."""
+    node = function.node
+    return list(values_returned(node.body)) if isinstance(node, cst.FunctionDef) else [node.body]
 
 
 def called(function: FunctionValue) -> str:

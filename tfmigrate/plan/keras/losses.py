@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import has_stars, keywords, named_arguments, text_of
+from tfmigrate.plan.change.calls import keywords, named_arguments, text_of
 from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.data.generators import is_out_of_sight
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Rank, Replace
-from tfmigrate.plan.keras.compiled_functions import Shown, called, compiled, parameters_of
-from tfmigrate.plan.keras.sample_shapes import REDUCTIONS, SampleShape, axes_of, is_whole_reduction, name_of
+from tfmigrate.plan.keras.compiled_functions import Shown, called, compiled, parameters_of, returned_by
+from tfmigrate.plan.keras.mean_losses import as_rows, means_of
+from tfmigrate.plan.keras.mixed_samples import Reader
+from tfmigrate.plan.keras.sample_shapes import is_whole_reduction, name_of
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.contents import all_models
 from tfmigrate.understand.lifecycle import TRAINING, Facts, Use
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.reaching import bindings_of, default_of, is_parameter
 from tfmigrate.understand.values import FunctionValue, ModelObject, ordered
-from tfmigrate.walk import calls_in, values_returned, walk
+from tfmigrate.walk import walk
 from tfmigrate.written import Code
 
 
@@ -44,39 +45,23 @@ def batch_losses(
     mean of what a loss returns. Any other is given the whole batch; where compile() does not show it, it is reported.
     `modules`: the facts of every module of the program; `single`: models that no strategy has to do with.
     """
-    reader = Reader(modules)
-    uses = [use for known in modules.values() for use in known.uses]
-    trained_by_hand = {model for use in uses if use.method in _ON_BATCH for model in use.models}
-    predicting = _only_predicting(modules)
+    reader, runs = Reader(modules), _Runs.of(modules)
     whole: dict[cst.BaseExpression, FunctionValue] = {}
     metrics: set[cst.BaseExpression] = set()
     for shown in compiled(facts, draft.scopes):
-        mixing = [
-            value for value in ordered(shown.values) if isinstance(value, FunctionValue) and reader.mixes_samples(value)
-        ]
-        means = [_as_rows(modules, function) for function in mixing]
-        if not mixing or (shown.is_metric and all(map(reader.is_one_mean, mixing))):
+        mixing = reader.mixing(shown.values)
+        if not mixing or not runs.compute_in_parts(shown) or (shown.is_metric and all(map(reader.is_one_mean, mixing))):
             continue
-        if shown.models and shown.models <= predicting:
-            continue
-        by_hand = shown.models & trained_by_hand
-        if None not in means:
+        if all(as_rows(function, modules) for function in mixing):
             continue  # Each is changed where it is defined.
-        elif shown.is_metric and by_hand and not any(_in_batches(use) and use.models & shown.models for use in uses):
-            continue  # Each replica computes it on the whole batch.
-        elif len(mixing) < len(shown.values):
-            yield _warning(shown, mixing[0], "`tfmigrate explain TFM403` shows how to give it the whole batch")
-        elif by_hand and shown.is_metric:
-            yield _warning(shown, mixing[0], "train_on_batch() alone gives each of them the whole batch")
-        elif by_hand:
-            yield _warning(
-                shown, mixing[0], "train_on_batch() of Keras 3 gives each replica the whole batch: use fit()"
-            )
-        else:
-            whole[shown.node] = mixing[0]
-            metrics.update((shown.node,) if shown.is_metric else ())
+        advice = _advice(shown, mixing, runs)
+        if advice is not None:
+            yield _warning(shown, mixing[0], advice)
+            continue
+        whole[shown.node] = mixing[0]
+        metrics.update((shown.node,) if shown.is_metric else ())
     whole.update(_loaded(facts, set(whole.values())))
-    yield from _means_of(facts.module, modules, single)
+    yield from means_of(facts.module, modules, single)
     helper = Helper.of(draft, _HELPER)
     changes = (
         CallChange(
@@ -89,6 +74,47 @@ def batch_losses(
         for node, function in whole.items()
     )
     yield from helper.brought_by(whole, changes, Rank.LOSS)
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """What a program does with its models, as far as it decides where their losses and metrics are computed."""
+
+    trained_by_hand: Set[ModelObject]
+    """By train_on_batch() and test_on_batch()."""
+    spread: Set[ModelObject]
+    """Those of which methods spread batches over the replicas, and compute metrics."""
+    predicting: Set[ModelObject]
+    """Those that do nothing else."""
+
+    @classmethod
+    def of(cls, modules: Mapping[Module, Facts]) -> _Runs:
+        uses = [use for known in modules.values() for use in known.uses]
+        return cls(
+            {model for use in uses if use.method in _ON_BATCH for model in use.models},
+            {model for use in uses if _in_batches(use) for model in use.models},
+            _only_predicting(modules),
+        )
+
+    def compute_in_parts(self, shown: Shown) -> bool:
+        """Whether a replica may compute it of its own part of a batch: of one by hand it is given the whole."""
+        if shown.models and shown.models <= self.predicting:
+            return False
+        return not shown.is_metric or not self.by_hand(shown) or not self.spread.isdisjoint(shown.models)
+
+    def by_hand(self, shown: Shown) -> bool:
+        return not self.trained_by_hand.isdisjoint(shown.models)
+
+
+def _advice(shown: Shown, mixing: Sequence[FunctionValue], runs: _Runs) -> str | None:
+    """What is left to do for whoever wrote the loss; None where it can be given the whole batch."""
+    if len(mixing) < len(shown.values):
+        return "`tfmigrate explain TFM403` shows how to give it the whole batch"
+    if not runs.by_hand(shown):
+        return None
+    if shown.is_metric:
+        return "train_on_batch() alone gives each of them the whole batch"
+    return "train_on_batch() of Keras 3 gives each replica the whole batch: use fit()"
 
 
 def _unless_named(node: cst.BaseExpression, draft: Draft) -> Code:
@@ -182,10 +208,9 @@ def loss_layers(facts: Facts, modules: Mapping[Module, Facts], single: Set[Model
 
 def _is_prediction(function: FunctionValue) -> bool:
     """`lambda y_true, y_pred: y_pred`: the loss is made in the model."""
-    node, parameters = function.node, parameters_of(function)
-    returned = list(values_returned(node.body)) if isinstance(node, cst.FunctionDef) else [node.body]
+    parameters = parameters_of(function)
     return len(parameters) == 2 and all(
-        isinstance(result, cst.Name) and result.value == parameters[1] for result in returned
+        isinstance(result, cst.Name) and result.value == parameters[1] for result in returned_by(function)
     )
 
 
@@ -201,7 +226,7 @@ def scalar_losses(facts: Facts, models: Set[ModelObject], modules: Mapping[Modul
         for value in ordered(shown.values):
             owner = modules.get(value.module) if isinstance(value, FunctionValue) else None
             if isinstance(value, FunctionValue) and owner is not None and _is_scalar_loss(value, owner):
-                mended = _as_rows(modules, value) if value.module is facts.module else None
+                mended = as_rows(value, modules) if value.module is facts.module else None
                 yield mended or CallChange(
                     codes.BATCH_LOSS,
                     shown.node,
@@ -212,9 +237,10 @@ def scalar_losses(facts: Facts, models: Set[ModelObject], modules: Mapping[Modul
 
 
 def _is_scalar_loss(function: FunctionValue, facts: Facts) -> bool:
-    node = function.node
-    returned = list(values_returned(node.body)) if isinstance(node, cst.FunctionDef) else [node.body]
-    return bool(returned) and all(result is not None and _is_scalar(result, node, facts) for result in returned)
+    returned = returned_by(function)
+    return bool(returned) and all(
+        result is not None and _is_scalar(result, function.node, facts) for result in returned
+    )
 
 
 def _is_scalar(
@@ -284,147 +310,3 @@ def _loaded(facts: Facts, wrapped: Set[FunctionValue]) -> Iterator[tuple[cst.Bas
         ):
             if isinstance(element.value, cst.Name) and element.value.value in own:
                 yield element.value, own[element.value.value]
-
-
-@dataclass(frozen=True)
-class Reader:
-    """Reads what a loss does with its batch, through the functions of the program that it calls."""
-
-    modules: Mapping[Module, Facts]
-
-    def is_one_mean(self, function: FunctionValue) -> bool:
-        """Whether it returns one mean over everything, or a sum of such, which is the mean of those of equal parts."""
-        facts, node = self.modules[function.module], function.node
-        returned = list(values_returned(node.body)) if isinstance(node, cst.FunctionDef) else [node.body]
-        over = [call for call in calls_in(node.body) if _is_over_batch(call, facts)]
-        if len(returned) != 1 or returned[0] is None or any(_cuts_batch(function)):
-            return False
-        variables = _variables(node) if isinstance(node, cst.FunctionDef) else {}
-        means = SampleShape(facts, frozenset(parameters_of(function)), variables).means_in(returned[0])
-        return bool(means) and set(means or ()) == set(over)
-
-    def mixes_samples(self, function: FunctionValue, read: set[cst.CSTNode] | None = None, *, cut: bool = True) -> bool:
-        """Whether it reduces over the batch, or cuts the batch into parts, itself or in a function that it calls.
-
-        `read`: functions that were read before; `cut`: whether cutting counts; what a layer is given may be a list of
-        tensors.
-        """
-        facts = self.modules.get(function.module)
-        if facts is None or function.is_generator or (read is not None and function.node in read):
-            return False
-        calls = calls_in(function.node.body)
-        if any(_is_over_batch(call, facts) for call in calls) or (cut and any(_cuts_batch(function))):
-            return True
-        read = set() if read is None else read
-        read.add(function.node)
-        called = [option for call in calls for option in facts.options(call.func)]
-        return any(self.mixes_samples(callee, read, cut=cut) for callee in called if isinstance(callee, FunctionValue))
-
-
-def _is_over_batch(call: cst.Call, facts: Facts) -> bool:
-    """A reduction over the batch's axis, alone or among others."""
-    if is_whole_reduction(call, facts):
-        return True
-    if name_of(call.func, facts) not in REDUCTIONS or has_stars(call) or not call.args:
-        return False
-    return any(isinstance(axis, cst.Integer) and axis.evaluated_value == 0 for axis in axes_of(call))
-
-
-def _cuts_batch(function: FunctionValue) -> Iterator[bool]:
-    """`y_pred[:8]`, `y_pred[::3]`: some samples of a loss's argument."""
-    parameters = set(parameters_of(function)[:2])
-    for node in walk(function.node.body):
-        if isinstance(node, cst.Subscript) and isinstance(node.value, cst.Name) and node.value.value in parameters:
-            first = node.slice[0].slice
-            yield isinstance(first, cst.Slice) and any((first.lower, first.upper, first.step))
-
-
-def _means_of(module: Module, modules: Mapping[Module, Facts], single: Set[ModelObject]) -> Iterator[CallChange]:
-    """The losses of a module, wherever they are compiled with, that are one mean and become what it is the mean of."""
-    reader, functions = Reader(modules), dict[FunctionValue, None]()
-    for known in modules.values():
-        for shown in compiled(known):
-            if not shown.is_metric and not (shown.models and shown.models <= single):
-                functions.update((value, None) for value in ordered(shown.values) if isinstance(value, FunctionValue))
-    changes = (
-        _as_rows(modules, function)
-        for function in functions
-        if function.module is module and reader.mixes_samples(function)
-    )
-    yield from {change.node: change for change in changes if change is not None}.values()
-
-
-def _as_rows(modules: Mapping[Module, Facts], value: FunctionValue) -> CallChange | None:
-    """A loss that is nothing but the mean of a value for each sample, or each of its elements, as these values."""
-    function, facts = value.node, modules.get(value.module)
-    if facts is None or not isinstance(function, cst.FunctionDef):
-        return None
-    reductions = [call for call in calls_in(function.body) if is_whole_reduction(call, facts)]
-    returned, parameters = list(values_returned(function.body)), parameters_of(value)
-    result = returned[0] if len(returned) == 1 else None
-    if result is None or len(parameters) != 2 or _is_called(value, modules):
-        return None
-    shape = SampleShape(facts, frozenset(parameters), _variables(function))
-    means = dict.fromkeys(shape.means_in(result) or ())
-    if not means or means.keys() != set(reductions) or any(len(call.args) != 1 for call in means):
-        return None
-    lost = {call: shape.lost_axes(call.args[0].value) for call in means}
-    left = {axes if axes is None else max(axes, 1) for axes in lost.values()}
-    if None in left or len(left) > 1:
-        return None  # Values that are added to each other must be of one shape.
-    plain = {result, *shape.variables.values()}
-    edits = [
-        Replace(call, _values_of(call, plain) if axes else (call.func, "(", call.args[0].value, ", axis=-1)"))
-        for call, axes in lost.items()
-    ]
-    return CallChange(
-        codes.BATCH_LOSS,
-        next(iter(means)),
-        f"{function.name.value}() returned one mean for the batch, which Keras 3 multiplies by the number of "
-        "replicas: it returns one value per sample, whose mean Keras takes itself",
-        edits[0],
-        more=tuple(edits[1:]),
-    )
-
-
-def _values_of(mean: cst.Call, plain: Set[cst.CSTNode]) -> Code:
-    """What a mean is the mean of, in brackets where the arithmetic beside it binds more tightly. `plain`: has none."""
-    value = mean.args[0].value
-    weak = isinstance(value, cst.BinaryOperation | cst.UnaryOperation) and not value.lpar
-    return ("(", value, ")") if weak and mean not in plain else (value,)
-
-
-def _variables(function: cst.FunctionDef) -> dict[str, cst.BaseExpression]:
-    """The variables of a function that one plain assignment binds, with their values."""
-    bound = Counter(
-        part.value
-        for node in walk(function.body)
-        for target in _targets(node)
-        for part in walk(target)
-        if isinstance(part, cst.Name)
-    )
-    return {
-        part.targets[0].target.value: part.value
-        for part in walk(function.body)
-        if isinstance(part, cst.Assign) and len(part.targets) == 1 and isinstance(part.targets[0].target, cst.Name)
-        if bound[part.targets[0].target.value] == 1
-    }
-
-
-def _targets(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    if isinstance(node, cst.AssignTarget | cst.AugAssign | cst.AnnAssign | cst.For | cst.CompFor | cst.NamedExpr):
-        yield node.target
-    elif isinstance(node, cst.AsName):
-        yield node.name
-
-
-def _is_called(value: FunctionValue, modules: Mapping[Module, Facts]) -> bool:
-    """Whether the program itself calls a loss, and so may compute with the one number that it returns; a method by its
-    name, of whatever object."""
-    method = value.node.name.value if value.owner is not None and isinstance(value.node, cst.FunctionDef) else None
-    return any(
-        value in known.options(call.func)
-        or (method is not None and isinstance(call.func, cst.Attribute) and call.func.attr.value == method)
-        for known in modules.values()
-        for call in known.module.calls
-    )

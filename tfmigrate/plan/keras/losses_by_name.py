@@ -10,7 +10,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import text_of
 from tfmigrate.plan.keras.compiled_functions import called, parameters_of
-from tfmigrate.plan.keras.losses import Reader
+from tfmigrate.plan.keras.mixed_samples import Reader
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, dotted, units_of

@@ -12,7 +12,7 @@ from tfmigrate.plan.change.calls import WITH_TARGETS, named_arguments, passed_as
 from tfmigrate.plan.data.integer_arrays import IntegerArrays
 from tfmigrate.plan.edits import Insert, Rank, Replace
 from tfmigrate.plan.keras.compiled_functions import called, compiled, parameters_of
-from tfmigrate.plan.keras.losses import Reader
+from tfmigrate.plan.keras.mixed_samples import Reader
 from tfmigrate.plan.keras.sample_shapes import name_of
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Facts

@@ -1,0 +1,98 @@
+"""Whether a loss keeps the samples of its batch apart."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+import libcst as cst
+
+from tfmigrate.plan.change.calls import has_stars
+from tfmigrate.plan.keras.compiled_functions import parameters_of, returned_by
+from tfmigrate.plan.keras.sample_shapes import REDUCTIONS, SampleShape, axes_of, is_whole_reduction, name_of
+from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import Module
+from tfmigrate.understand.values import FunctionValue, Value, ordered
+from tfmigrate.walk import calls_in, walk
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads what a loss does with its batch, through the functions of the program that it calls."""
+
+    modules: Mapping[Module, Facts]
+
+    def is_one_mean(self, function: FunctionValue) -> bool:
+        """Whether it returns one mean over everything, or a sum of such, which is the mean of those of equal parts."""
+        facts, node = self.modules[function.module], function.node
+        returned = returned_by(function)
+        over = [call for call in calls_in(node.body) if _is_over_batch(call, facts)]
+        if len(returned) != 1 or returned[0] is None or any(_cuts_batch(function)):
+            return False
+        variables = variables_of(node) if isinstance(node, cst.FunctionDef) else {}
+        means = SampleShape(facts, frozenset(parameters_of(function)), variables).means_in(returned[0])
+        return bool(means) and set(means or ()) == set(over)
+
+    def mixing(self, values: Collection[Value]) -> list[FunctionValue]:
+        """Those of some values, in order, that are functions which do."""
+        return [value for value in ordered(values) if isinstance(value, FunctionValue) and self.mixes_samples(value)]
+
+    def mixes_samples(self, function: FunctionValue, read: set[cst.CSTNode] | None = None, *, cut: bool = True) -> bool:
+        """Whether it reduces over the batch, or cuts the batch into parts, itself or in a function that it calls.
+
+        `read`: functions that were read before; `cut`: whether cutting counts; what a layer is given may be a list of
+        tensors.
+        """
+        facts = self.modules.get(function.module)
+        if facts is None or function.is_generator or (read is not None and function.node in read):
+            return False
+        calls = calls_in(function.node.body)
+        if any(_is_over_batch(call, facts) for call in calls) or (cut and any(_cuts_batch(function))):
+            return True
+        read = set() if read is None else read
+        read.add(function.node)
+        called = [option for call in calls for option in facts.options(call.func)]
+        return any(self.mixes_samples(callee, read, cut=cut) for callee in called if isinstance(callee, FunctionValue))
+
+
+def _is_over_batch(call: cst.Call, facts: Facts) -> bool:
+    """A reduction over the batch's axis, alone or among others."""
+    if is_whole_reduction(call, facts):
+        return True
+    if name_of(call.func, facts) not in REDUCTIONS or has_stars(call) or not call.args:
+        return False
+    return any(isinstance(axis, cst.Integer) and axis.evaluated_value == 0 for axis in axes_of(call))
+
+
+def _cuts_batch(function: FunctionValue) -> Iterator[bool]:
+    """`y_pred[:8]`, `y_pred[::3]`: some samples of a loss's argument."""
+    parameters = set(parameters_of(function)[:2])
+    for node in walk(function.node.body):
+        if isinstance(node, cst.Subscript) and isinstance(node.value, cst.Name) and node.value.value in parameters:
+            first = node.slice[0].slice
+            yield isinstance(first, cst.Slice) and any((first.lower, first.upper, first.step))
+
+
+def variables_of(function: cst.FunctionDef) -> dict[str, cst.BaseExpression]:
+    """The variables of a function that one plain assignment binds, with their values."""
+    bound = Counter(
+        part.value
+        for node in walk(function.body)
+        for target in _targets(node)
+        for part in walk(target)
+        if isinstance(part, cst.Name)
+    )
+    return {
+        part.targets[0].target.value: part.value
+        for part in walk(function.body)
+        if isinstance(part, cst.Assign) and len(part.targets) == 1 and isinstance(part.targets[0].target, cst.Name)
+        if bound[part.targets[0].target.value] == 1
+    }
+
+
+def _targets(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    if isinstance(node, cst.AssignTarget | cst.AugAssign | cst.AnnAssign | cst.For | cst.CompFor | cst.NamedExpr):
+        yield node.target
+    elif isinstance(node, cst.AsName):
+        yield node.name
