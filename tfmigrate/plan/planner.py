@@ -10,7 +10,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes, workers
 from tfmigrate.plan.change.functions import imports_only_in
-from tfmigrate.plan.comments import comments_that_go
+from tfmigrate.plan.comments.going import comments_that_go
 from tfmigrate.plan.data.arrays import plan_arrays
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Insert, Plan, Scope, Unwrap, place_of

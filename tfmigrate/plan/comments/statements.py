@@ -1,0 +1,151 @@
+"""What the edits of a draft do to its statements, for what is said about them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TypeVar
+
+import libcst as cst
+
+from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.edits import Arguments, Collapse, Edit, ImportNames, Insert, Remove, Replace, Unwrap
+from tfmigrate.understand.program import Unit, units_of
+from tfmigrate.walk import nodes_in, walk
+from tfmigrate.written import nodes_of
+
+_Kind = TypeVar("_Kind")
+
+
+class Changes:
+    """What the edits of a draft do to its statements."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+        self._module = draft.module
+
+    def _of(self, kind: type[_Kind]) -> list[_Kind]:
+        return [edit for edit in self._draft.edits if isinstance(edit, kind)]
+
+    # ---- statements, by what becomes of them ----
+
+    @cached_property
+    def removed(self) -> set[cst.CSTNode]:
+        return {edit.node for edit in self._of(Remove)}
+
+    @cached_property
+    def imports(self) -> set[cst.Import | cst.ImportFrom]:
+        """Import statements that go."""
+        return {edit.node for edit in self._of(ImportNames) if not edit.parts}
+
+    @cached_property
+    def unwrapped(self) -> set[cst.CSTNode]:
+        """Compound statements of which at most the content stays."""
+        return {edit.unit for edit in self._of(Unwrap)}
+
+    @cached_property
+    def whole(self) -> set[cst.CSTNode]:
+        """Those that go with all that is in them."""
+        return {edit.unit for edit in self._of(Unwrap) if edit.suite is None}
+
+    @cached_property
+    def collapsed(self) -> set[cst.CSTNode]:
+        """Choices with nothing left to choose."""
+        return {edit.node for edit in self._of(Collapse)}
+
+    @cached_property
+    def moved(self) -> set[cst.CSTNode]:
+        """Statements whose comments move to a line that is written."""
+        return {unit for edit in self._of(Insert) for unit in edit.comments_of}
+
+    @cached_property
+    def wrapping(self) -> set[Unit]:
+        """Statements with a wrap, whose comments stay where they are."""
+        return {wrap.site.unit for wrap in self._draft.facts.wraps} - self.moved
+
+    def removes(self, unit: cst.SimpleStatementLine) -> bool:
+        return all(small in self.removed or small in self.imports for small in unit.body)
+
+    def empties(self, unit: cst.CSTNode | None) -> bool:
+        """Whether a choice goes with all that it chose, while its strategy stands elsewhere."""
+        return (
+            isinstance(unit, cst.If)
+            and unit in self.unwrapped
+            and unit not in self.moved
+            and unit.orelse is None
+            and all(
+                isinstance(line, cst.SimpleStatementLine) and line not in self.moved and self.removes(line)
+                for line in units_of(unit.body)
+            )
+        )
+
+    def ends_with(self, unit: cst.CSTNode) -> bool:
+        """Whether nothing stays of the paragraph from a unit on, so that a comment above it leads nothing."""
+        place = self._module.places[unit]
+        for following in units_of(place.block)[place.index + 1 :]:
+            lines = getattr(following, "leading_lines", ())
+            if any(line.comment is None for line in lines):
+                return True
+            if lines or not self.lets_go(following):
+                return False
+        return True
+
+    def lets_go(self, unit: cst.CSTNode) -> bool:
+        """Whether a unit goes, and nothing of what it says is written elsewhere."""
+        if unit in self.whole:
+            return True
+        if not isinstance(unit, cst.SimpleStatementLine) or unit in self.moved or unit in self.wrapping:
+            return False
+        if not self.removes(unit):
+            return False
+        if any(self._module.code(small).strip() in self._lines for small in unit.body):
+            return False
+        return not any(node in self._reused or self._is_written(node) for node in walk(unit))
+
+    # ---- what is written ----
+
+    @cached_property
+    def renamed(self) -> set[cst.CSTNode]:
+        """Names in whose place others are written."""
+        return {edit.node for edit in self._of(Replace) if isinstance(edit.node, cst.Name)}
+
+    @cached_property
+    def calls_below_lines(self) -> set[cst.Call]:
+        """Calls below lines that are written for them: what they were given may be said there."""
+        below = {edit.before for edit in self._of(Insert)}
+        lines = (unit for unit in below if isinstance(unit, cst.SimpleStatementLine))
+        return {call for line in lines for call in nodes_in(line, cst.Call)}
+
+    @cached_property
+    def _reused(self) -> set[cst.CSTNode]:
+        """Nodes that are put in another place."""
+        return {node for edit in self._draft.edits for node in _put_in(edit)}
+
+    @cached_property
+    def _written(self) -> str:
+        return "\n".join(code for _, code in self._draft.written())
+
+    @cached_property
+    def _lines(self) -> frozenset[str]:
+        return frozenset(self._written.splitlines())
+
+    def _is_written(self, node: cst.CSTNode) -> bool:
+        """Whether an edit writes a literal of the removed code: a comment about it is still true there."""
+        if not isinstance(node, cst.Float | cst.Integer | cst.SimpleString):
+            return False
+        return re.search(rf"(?<![\w.]){re.escape(node.value)}(?![\w.])", self._written) is not None
+
+
+def _put_in(edit: Edit) -> Iterator[cst.CSTNode]:
+    """The nodes of the program that an edit puts in another place."""
+    parts: list[cst.BaseExpression] = []
+    if isinstance(edit, Replace):
+        parts.extend(edit.parts)
+    elif isinstance(edit, Arguments):
+        for argument in edit.arguments:
+            parts.extend(nodes_of(argument.code))
+            if not isinstance(argument.value, str):
+                parts.append(argument.value)
+    for part in parts:
+        yield from walk(part)
