@@ -15,7 +15,7 @@ from tfmigrate.numbering import SCRIPT, Numbering
 from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Plan
-from tfmigrate.plan.planner import plan_program
+from tfmigrate.plan.planner.program import plan_program
 from tfmigrate.plan.selection import Selection
 from tfmigrate.quiet import reading_code
 from tfmigrate.result import FileResult, Finding, Status

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, takewhile
 
 import libcst as cst
@@ -11,28 +11,21 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.strategy.kept import attribute_for, keeper_of
+from tfmigrate.plan.strategy.makers import builds_beside, maker_of, maker_of_copy
 from tfmigrate.plan.strategy.model_group import (
     Group,
     Refusal,
-    common_frame,
-    compiled_by,
     group_of,
     group_of_copies,
     group_of_object,
-    lines_building,
     made_apart,
-    owner_of,
-    remade_optimizers,
     sites_to_cover,
 )
 from tfmigrate.plan.strategy.superseded import superseded
-from tfmigrate.understand.contents import models_of
-from tfmigrate.understand.lifecycle import ProgramFacts, Use, Wrap
+from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
 from tfmigrate.understand.objects import receiver_of
-from tfmigrate.understand.program import Module, Unit, block_of, dotted
-from tfmigrate.understand.reaching import reaching
-from tfmigrate.understand.values import Frame, Site
-from tfmigrate.walk import walk
+from tfmigrate.understand.program import Module, block_of
+from tfmigrate.understand.values import Frame
 
 
 @dataclass(frozen=True)
@@ -57,68 +50,98 @@ class Owner:
         return block_of(self.function)
 
 
-def owners_of(
-    wraps: Iterable[Wrap],
-    facts: ProgramFacts,
-    drafts: Mapping[Module, Draft],
-    callers: Mapping[Wrap, Frame],
-    inside: Container[cst.CSTNode] = (),
-    keeping: Container[cst.Call] = (),
-    copying: Container[cst.Call] = (),
-) -> tuple[list[Owner], dict[cst.Call, Refusal]]:
-    """The owners of wraps, and the calls that have none; a call without one in some activation has none at all.
+@dataclass
+class Tried:
+    """Where strategies are tried to be made that cannot be made where they first would be."""
 
-    `callers`: those further out, of wraps whose strategy cannot be made where they would be owned; `inside`:
-    functions that the scope of another strategy turned out to stand round; `keeping`: calls whose objects keep the
-    strategy where they can, because it cannot be made anywhere else; `copying`: calls whose models are copied there.
-    """
-    ownerless: dict[cst.Call, Refusal] = {}
+    callers: dict[Wrap, Frame] = field(default_factory=dict)
+    """Owners further out, of wraps whose number of GPUs comes too late."""
+    inside: set[cst.CSTNode] = field(default_factory=set)
+    """Functions that the scope of another strategy turned out to stand round, so that their callers make it."""
+    sinking: set[cst.Call] = field(default_factory=set)
+    """Calls whose models may be built further down."""
+    keeping: set[cst.Call] = field(default_factory=set)
+    """Calls whose objects keep the strategy where they can, because it cannot be made anywhere else."""
+    copying: set[cst.Call] = field(default_factory=set)
+    """Calls whose models are copied where they are wrapped."""
+
+
+def owners_of(
+    wraps: Iterable[Wrap], tried: Tried, facts: ProgramFacts, drafts: Mapping[Module, Draft]
+) -> tuple[list[Owner], dict[cst.Call, Refusal]]:
+    """The owners of wraps, and the calls that have none; a call without one in some activation has none at all."""
+    frames, beginnings = _owning(wraps, tried, facts, drafts)
+    ownerless = {wrap.call: _made_elsewhere(wrap, facts) for wrap, frame in frames.items() if frame is None}
     by_frame: dict[Frame, list[Wrap]] = {}
-    wraps = tuple(wraps)
-    frames = {
-        wrap: callers.get(wrap)
-        or (_raised_copy(wrap, facts, drafts) if wrap.call in copying else _raised(wrap, facts, drafts))
-        for wrap in wraps
-    }
-    split = {
-        wrap.call
-        for wrap, frame in frames.items()
-        if wrap.call not in copying and (frame is None or wrap.call in keeping or _builds_beside(frame, wrap, facts))
-    }
-    keepers = {wrap: keeper_of(wrap, facts, drafts) for wrap in wraps if wrap.call in split}
-    keepers = {wrap: keeper for wrap, keeper in keepers.items() if keeper is not None or frames[wrap] is None}
-    for wrap in wraps:
-        frame = keepers[wrap] if wrap in keepers else frames[wrap]
-        if frame is None:
-            places = made_apart(sites_to_cover(group_of(wrap.site.frame, (wrap,), facts)))
-            message = "its optimizer or a part of its model is made elsewhere, and no caller of both was found"
-            message += f": {places}" if places is not None else ""
-            ownerless[wrap.call] = Refusal(codes.MADE_ELSEWHERE, message)
-        else:
+    for wrap, frame in frames.items():
+        if frame is not None:
             by_frame.setdefault(frame, []).append(wrap)
-    ownerless.update(_leave_scopes_of_callers(by_frame, facts, inside))
-    beginnings = {frame.function for frame in keepers.values() if frame is not None}
+    ownerless.update(_leave_scopes_of_callers(by_frame, facts, tried.inside))
     by_function: dict[cst.Module | cst.FunctionDef, list[Group]] = {}
-    modules: dict[cst.CSTNode, Module] = {}
     for frame, members in by_frame.items():
-        members = [wrap for wrap in members if wrap.call not in ownerless]
+        owned = [wrap for wrap in members if wrap.call not in ownerless]
         function = frame.function or frame.module.tree
-        if members and isinstance(function, cst.Module | cst.FunctionDef):
-            copied = tuple(wrap for wrap in members if wrap.call in copying)
-            others = tuple(wrap for wrap in members if wrap.call not in copying)
+        if owned and isinstance(function, cst.Module | cst.FunctionDef):
+            others = tuple(wrap for wrap in owned if wrap.call not in tried.copying)
+            copied = tuple(wrap for wrap in owned if wrap.call in tried.copying)
             grouped = group_of_object if function in beginnings else group_of
             groups = by_function.setdefault(function, [])
             groups.extend([grouped(frame, others, facts)] if others else [])
             groups.extend([group_of_copies(frame, copied, facts)] if copied else [])
-            modules[function] = frame.module
-    owners = []
-    for function, groups in by_function.items():
-        if function in beginnings:
-            name = f"{receiver_of(function)}.{attribute_for(groups[0].owner, 'strategy', drafts)}"
-        else:
-            name = _strategy_name(drafts[modules[function]], function, facts)
-        owners.append(Owner(modules[function], function, tuple(groups), name, function in beginnings))
+    owners = [
+        _owner(function, tuple(groups), function in beginnings, facts, drafts)
+        for function, groups in by_function.items()
+    ]
     return owners, ownerless
+
+
+def _owning(
+    wraps: Iterable[Wrap], tried: Tried, facts: ProgramFacts, drafts: Mapping[Module, Draft]
+) -> tuple[dict[Wrap, Frame | None], set[cst.CSTNode | None]]:
+    """The activation that owns each wrap, and each `__init__` among them whose object keeps the strategy."""
+    frames = {wrap: tried.callers.get(wrap) or _innermost(wrap, tried, facts, drafts) for wrap in wraps}
+    split = {wrap.call for wrap, frame in frames.items() if _is_split(wrap, frame, tried, facts)}
+    beginnings: set[cst.CSTNode | None] = set()
+    for wrap in frames:
+        keeper = keeper_of(wrap, facts, drafts) if wrap.call in split else None
+        if keeper is not None:
+            frames[wrap] = keeper
+            beginnings.add(keeper.function)
+    return frames, beginnings
+
+
+def _innermost(wrap: Wrap, tried: Tried, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> Frame | None:
+    """The innermost activation that may own a wrap."""
+    return (maker_of_copy if wrap.call in tried.copying else maker_of)(wrap, facts, drafts)
+
+
+def _is_split(wrap: Wrap, frame: Frame | None, tried: Tried, facts: ProgramFacts) -> bool:
+    """Whether the methods of an object may share the making of a wrap's model, which keeps the strategy then."""
+    if wrap.call in tried.copying:
+        return False
+    return frame is None or wrap.call in tried.keeping or builds_beside(frame, wrap, facts)
+
+
+def _made_elsewhere(wrap: Wrap, facts: ProgramFacts) -> Refusal:
+    """Why a wrap has no owner."""
+    places = made_apart(sites_to_cover(group_of(wrap.site.frame, (wrap,), facts)))
+    message = "its optimizer or a part of its model is made elsewhere, and no caller of both was found"
+    return Refusal(codes.MADE_ELSEWHERE, message if places is None else f"{message}: {places}")
+
+
+def _owner(
+    function: cst.Module | cst.FunctionDef,
+    groups: tuple[Group, ...],
+    kept: bool,
+    facts: ProgramFacts,
+    drafts: Mapping[Module, Draft],
+) -> Owner:
+    frame = groups[0].owner
+    if kept:
+        name = f"{receiver_of(function)}.{attribute_for(frame, 'strategy', drafts)}"
+    else:
+        name = _strategy_name(drafts[frame.module], function, facts)
+    return Owner(frame.module, function, groups, name, kept)
 
 
 def _leave_scopes_of_callers(
@@ -172,120 +195,3 @@ def _strategy_name(draft: Draft, function: cst.Module | cst.FunctionDef, facts: 
         return "strategy"
     seen_from = draft.module.tree if draft.settings.over_workers else function
     return draft.scopes.fresh("strategy", draft.scopes.by_node[seen_from])
-
-
-def _raised(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> Frame | None:
-    """The wrap's owner, moved outwards until every part of the model and its optimizer is made under it."""
-    owner = owner_of(wrap)
-    beside = owner is not None and owner not in wrap.site.frame.chain()
-    if owner is not None and beside:
-        above = common_frame([owner, wrap.site.frame])
-        builds_others = not _asks_the_object(wrap) and _builds_others(owner, facts)
-        if above is not None and (builds_others or _is_called_in_loop(owner, above)):
-            owner = above
-    while owner is not None:
-        group = group_of(owner, (wrap,), facts)
-        parts = frozenset().union(*(use.parts for use in group.compiles))
-        outside = {
-            site.frame
-            for site in sites_to_cover(group) - {use.site for use in group.compiles if compiled_by(use) is not None}
-            if site.lifted(owner) is None
-            and not _reachable_far(group, site, drafts)
-            # Another model in the same variable that no run builds together with this one needs no scope of its own.
-            and (site in parts or common_frame([owner, site.frame]) is not None)
-        }
-        if not outside:
-            return owner
-        raised = common_frame([owner, *outside])
-        if raised is owner:
-            return None
-        owner = raised
-    return None
-
-
-def _raised_copy(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> Frame | None:
-    """As _raised, of a wrap whose model is copied where it was wrapped: where the copy is made and compiled."""
-    owner: Frame | None = wrap.site.frame
-    while owner is not None:
-        group = group_of_copies(owner, (wrap,), facts)
-        remade = {site for use in remade_optimizers(group) for site in use.optimizer_parts}
-        outside = {
-            site.frame
-            for site in sites_to_cover(group) - {use.site for use in group.compiles} - remade
-            if site.lifted(owner) is None and not _reachable_far(group, site, drafts)
-        }
-        if not outside:
-            return owner
-        raised = common_frame([owner, *outside])
-        owner = raised if raised is not owner else None
-    return None
-
-
-def _asks_the_object(wrap: Wrap) -> bool:
-    """Whether attributes say how many GPUs there are, or whether to wrap: `if self.gpus > 1`."""
-    asked = [guard.node.test for guard in wrap.guards if not isinstance(guard.node, cst.Try)]
-    return any(
-        isinstance(part, cst.Attribute) for node in (*asked, wrap.gpus) if node is not None for part in walk(node)
-    )
-
-
-def _is_called_in_loop(owner: Frame, above: Frame) -> bool:
-    """Whether an activation runs in a loop of one that it is called from, so that it is one of several."""
-    sites = owner.call.chain() if owner.call is not None else iter(())
-    calls = [site for site in sites if site.frame is above or above in site.frame.chain()]
-    return any(
-        isinstance(outer, cst.For | cst.While)
-        for site in calls
-        for outer in site.frame.module.ancestors(site.unit)
-        if outer in site.frame.module.places
-    )
-
-
-def _builds_others(owner: Frame, facts: ProgramFacts) -> bool:
-    """Whether the function of an activation builds, in another one, a model that nothing wraps."""
-    wrapped = frozenset().union(*(models_of(wrap.template) for wrap in facts.wraps))
-    return any(
-        frame.function is owner.function and frame is not owner
-        for model in facts.models
-        if model not in wrapped
-        for frame in model.site.frame.chain()
-    )
-
-
-def _builds_beside(owner: Frame, wrap: Wrap, facts: ProgramFacts) -> bool:
-    """Whether another method of the object beside a wrap's owner has the model built too."""
-    if owner.owner is None or not _asks_the_object(wrap):
-        return False  # The caller's choice is not known in the other method, which may be meant for a single GPU.
-    begins = isinstance(owner.function, cst.FunctionDef) and owner.function.name.value == "__init__"
-    if begins and owner in wrap.site.frame.chain():
-        return False  # Nothing is built earlier, and what is built later stays unwrapped.
-    group = group_of(owner, (wrap,), facts)
-    lines = {unit for model in group.models for unit in lines_building(model, owner)}
-    others = (model for model in facts.models if model not in group.models)
-    return any(
-        not lines.isdisjoint(lines_building(model, owner))
-        and all(frame.function is not owner.function for frame in model.site.frame.chain())
-        for model in others
-    )
-
-
-def _reachable_far(group: Group, site: Site, drafts: Mapping[Module, Draft]) -> bool:
-    """Whether a site outside the owner can stand under `model.distribute_strategy` beside its compile()."""
-    for use in group.compiles:
-        if site in use.parts and site.frame is use.site.frame:
-            return _known_before(use, site.unit, drafts[site.frame.module])
-    return False
-
-
-def _known_before(use: Use, unit: Unit, draft: Draft) -> bool:
-    """Whether the model that compile() is called on has its name before `unit`."""
-    receiver = use.call.func.value if isinstance(use.call.func, cst.Attribute) else None
-    root = dotted(receiver).split(".", 1)[0]
-    if not root:
-        return False
-    scope = draft.scope_of(use.site.frame)
-    order = draft.module.order
-    return all(
-        order[mention.unit] < order[unit] or mention.unit is scope.node
-        for mention in reaching(root, scope, draft.scopes)
-    )
