@@ -20,11 +20,8 @@ from tfmigrate.plan.strategy.in_callbacks import (
 from tfmigrate.plan.strategy.model_group import Refusal
 from tfmigrate.plan.strategy.one_for_all import made_once
 from tfmigrate.plan.strategy.owner import Owner, Tried, owners_of
-from tfmigrate.plan.strategy.placement import (
-    Placement,
-    called_in_scopes,
-    placements_of,
-)
+from tfmigrate.plan.strategy.placement import Placement, called_in_scopes
+from tfmigrate.plan.strategy.placing import placements_of
 from tfmigrate.plan.strategy.remains import Remains, remains_of
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
 from tfmigrate.understand.program import Module, dotted, only_statement

@@ -43,6 +43,10 @@ class Kept:
     far: Mapping[Site, cst.BaseExpression]
     """Places in no method, each with the expression that is the model there."""
 
+    def in_order(self) -> list[tuple[Method, frozenset[Unit]]]:
+        """The methods with their units, as they stand in the files."""
+        return sorted(self.methods.items(), key=lambda item: (item[0][0].path, item[0][0].order[item[0][1]]))
+
 
 def keeper_of(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> Frame | None:
     """The activation of the `__init__` that can make the strategy for the object whose method wraps; None without one.
@@ -85,6 +89,20 @@ def kept(group: Group) -> Kept | Refusal:
             message = f"a part of its model is made at {site.frame.module.place(site.unit)}"
             return Refusal(codes.MADE_ELSEWHERE, f"{message}, where the object that wraps it is not available")
     return Kept({method: frozenset(units) for method, units in methods.items()}, far)
+
+
+def kept_by_all(groups: Iterable[Group]) -> Kept | Refusal:
+    """The same for all groups of one strategy."""
+    methods: dict[Method, frozenset[Unit]] = {}
+    far: dict[Site, cst.BaseExpression] = {}
+    for group in groups:
+        scoped = kept(group)
+        if isinstance(scoped, Refusal):
+            return scoped
+        far.update(scoped.far)
+        for method, units in scoped.methods.items():
+            methods[method] = methods.get(method, frozenset()) | units
+    return Kept(methods, far)
 
 
 def _targets(group: Group) -> Iterator[tuple[Site, Frame | None]]:

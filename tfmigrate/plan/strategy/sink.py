@@ -56,6 +56,16 @@ class WayDown:
     binds: frozenset[str]
     """The names that are known only after the move's units."""
 
+    @property
+    def first(self) -> Unit:
+        """The first unit that goes down."""
+        return self.move.units[0]  # type: ignore[return-value]
+
+    @property
+    def target(self) -> Unit:
+        """What they go down to, and the strategy is made before."""
+        return self.move.before  # type: ignore[return-value]
+
 
 def is_before_choice_of_devices(owner: Owner, start: Unit, passable: Container[cst.CSTNode], draft: Draft) -> bool:
     """Whether GPUs are chosen after `start` and before the wrap, so that a strategy made there would ignore it.
