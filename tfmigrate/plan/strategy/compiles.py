@@ -19,23 +19,29 @@ from tfmigrate.walk import nodes_in, walk
 def compiled_apart(groups: Iterable[Group], drafts: Mapping[Module, Draft]) -> Refusal | None:
     """The template compiled otherwise after the parallel model, which then trains: as one object the wrong one wins."""
     for group, wrap in [(each, wrap) for each in groups for wrap in each.wraps]:
-        parallel = [use for use in group.compiles if _is_parallel(use, wrap)]
-        trained = [use for use in group.trainings if _is_parallel(use, wrap)]
         for use in group.compiles:
-            if not _is_template(use, wrap):
-                continue
-            draft = drafts[use.site.frame.module]
-            before = (other for other in parallel if _follows(use, other))
-            earlier = any(not _says_the_same(other, use, group, draft) for other in before)
-            recompiled = [other for other in parallel if _follows(other, use)]
-            later = [t for t in trained if _follows(t, use) and not any(_follows(t, r) for r in recompiled)]
-            if earlier and later:
+            if _is_template(use, wrap) and _wins_instead(use, wrap, group, drafts[use.site.frame.module]):
                 return Refusal(
                     codes.TWO_COMPILES,
                     f"the template is compiled separately at {use.place(use.site.frame.module)}, after the parallel "
                     "model and before its training; as one object, the later compile() wins",
                 )
     return None
+
+
+def _wins_instead(use: Use, wrap: Wrap, group: Group, draft: Draft) -> bool:
+    """Whether a compile() says otherwise than one of the parallel model before it, which is not repeated until that
+    trains."""
+    parallel = [other for other in group.compiles if _is_parallel(other, wrap)]
+    if all(not _follows(use, other) or _says_the_same(other, use, group, draft) for other in parallel):
+        return False
+    again = [other for other in parallel if _follows(other, use)]
+    return any(
+        _is_parallel(training, wrap)
+        and _follows(training, use)
+        and not any(_follows(training, other) for other in again)
+        for training in group.trainings
+    )
 
 
 def compiled_again(groups: Iterable[Group], drafts: Mapping[Module, Draft]) -> Iterator[tuple[Module, cst.Expr]]:

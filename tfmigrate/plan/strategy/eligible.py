@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import libcst as cst
@@ -44,28 +44,41 @@ class Followed:
 
 def follow(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> tuple[Followed, dict[cst.Call, Refusal]]:
     """The wraps that can be followed, and the calls that cannot be migrated, whatever is decided about the others."""
+    judged, refused = _judged(facts, drafts)
+    works = {wrap.call for wrap, refusal in judged if refusal is None}
+    for wrap, refusal in judged:
+        others_work = wrap.call in works and (_is_abstract(wrap) or _unfit_call(wrap) is not None)
+        if refusal is not None and not others_work:
+            refused.setdefault(wrap.call, refusal)
+    return _run([wrap for wrap, refusal in judged if refusal is None and wrap.call not in refused], drafts), refused
+
+
+def _judged(
+    facts: ProgramFacts, drafts: Mapping[Module, Draft]
+) -> tuple[list[tuple[Wrap, Refusal | None]], dict[cst.Call, Refusal]]:
+    """Each wrap with why it cannot be followed, and the calls that are left alone."""
     misused = _needed_elsewhere(facts, drafts)
     elsewhere = other_backend(drafts.values())
     judged: list[tuple[Wrap, Refusal | None]] = []
-    refused: dict[cst.Call, Refusal] = {}
+    left_alone: dict[cst.Call, Refusal] = {}
     for wrap in facts.wraps:
         draft = drafts[wrap.site.frame.module]
         draft.leave(codes.MULTI_GPU_MODEL, wrap.call)
         if draft.allows(codes.MULTI_GPU_MODEL, wrap.call):
             judged.append((wrap, elsewhere or _why_not(wrap, misused, facts, drafts)))
         else:
-            refused[wrap.call] = LEFT_ALONE
-    works = {wrap.call for wrap, refusal in judged if refusal is None}
-    for wrap, refusal in judged:
-        if refusal is not None and not (wrap.call in works and (_is_abstract(wrap) or _unfit_call(wrap) is not None)):
-            refused.setdefault(wrap.call, refusal)
-    followed = [wrap for wrap, refusal in judged if refusal is None and wrap.call not in refused]
+            left_alone[wrap.call] = LEFT_ALONE
+    return judged, left_alone
+
+
+def _run(wraps: Sequence[Wrap], drafts: Mapping[Module, Draft]) -> Followed:
+    """Some wraps without the activations that never wrap, of calls that have others."""
     carrier = Carrier(drafts)
-    run = [wrap for wrap in followed if not (_is_for_others(wrap) or _never_run(wrap, carrier))]
+    run = [wrap for wrap in wraps if not (_is_for_others(wrap) or _never_run(wrap, carrier))]
     calls = {wrap.call for wrap in run}
-    idle = [wrap for wrap in followed if wrap.call in calls and wrap not in run and not _is_for_others(wrap)]
+    idle = [wrap for wrap in wraps if wrap.call in calls and wrap not in run and not _is_for_others(wrap)]
     set_to_one = tuple(wrap for wrap in idle if _is_setting(wrap, carrier.scopes))
-    return Followed(tuple(wrap for wrap in followed if wrap in run or wrap.call not in calls), set_to_one), refused
+    return Followed(tuple(wrap for wrap in wraps if wrap in run or wrap.call not in calls), set_to_one)
 
 
 def _why_not(
@@ -188,27 +201,34 @@ def _needed_elsewhere(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> di
     if not wrapper_classes:
         return {}
     links = Links.of(drafts)
-    accounted = {node for root in (*wrapper_classes, *dressed) for node in walk(root)}
+    own = {node for root in (*wrapper_classes, *dressed) for node in walk(root)}
     needed: dict[cst.ClassDef, str] = {}
     for draft in drafts.values():
-        module = draft.module
-        for listed in lists_of_exports(module):  # Its name is left out of them.
-            accounted.update(walk(listed))
-        for statement, _ in import_statements(module):
-            if isinstance(statement, cst.ImportFrom) and links.source(statement, module) is None:
-                accounted.update(walk(statement.module) if statement.module is not None else ())
-            else:  # What comes from a known module is followed.
-                accounted.update(walk(statement))
-        for node in module.nodes:
-            if node in accounted:
-                continue
-            text = node.value if isinstance(node, cst.Name) else None
-            text = text_of(node) if isinstance(node, cst.SimpleString) else text
-            values = {option.node for option in draft.facts.options(node) if isinstance(option, ClassValue)}
-            for wrapper_class in wrapper_classes:
-                if wrapper_classes[wrapper_class] == text or wrapper_class in values:
-                    needed.setdefault(wrapper_class, module.place(node))
+        accounted = own.union(_followed_mentions(draft.module, links))
+        for node in draft.module.nodes:
+            for wrapper_class in _mentioned(node, wrapper_classes, draft) if node not in accounted else ():
+                needed.setdefault(wrapper_class, draft.module.place(node))
     return needed
+
+
+def _followed_mentions(module: Module, links: Links) -> Iterator[cst.CSTNode]:
+    """The mentions of classes that are changed with them: in lists of exports and in imports of known modules. The name
+    of a module that is not known mentions none."""
+    for listed in lists_of_exports(module):
+        yield from walk(listed)
+    for statement, _ in import_statements(module):
+        if not isinstance(statement, cst.ImportFrom) or links.source(statement, module) is not None:
+            yield from walk(statement)
+        elif statement.module is not None:
+            yield from walk(statement.module)
+
+
+def _mentioned(node: cst.CSTNode, wrapper_classes: Mapping[cst.ClassDef, str], draft: Draft) -> Iterator[cst.ClassDef]:
+    """The classes that a node is, or has the name of."""
+    text = node.value if isinstance(node, cst.Name) else None
+    text = text_of(node) if isinstance(node, cst.SimpleString) else text
+    values = {option.node for option in draft.facts.options(node) if isinstance(option, ClassValue)}
+    return (cls for cls, name in wrapper_classes.items() if name == text or cls in values)
 
 
 def _is_abstract(wrap: Wrap) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import libcst as cst
 
@@ -170,50 +171,79 @@ def _choice_of(wrap: Wrap) -> cst.IfExp | None:
     return None
 
 
+@dataclass(frozen=True)
+class _Leaving:
+    """What goes from a program."""
+
+    owners: tuple[Owner, ...]
+    """Of the wraps."""
+    repeated: tuple[tuple[Module, cst.Expr], ...]
+    """compile() calls that say what another one says."""
+    idle: tuple[IdleFunction, ...] = ()
+    """Functions that only wrap."""
+
+    @cached_property
+    def placed(self) -> list[tuple[Owner, Wrap]]:
+        """The wraps that go, those whose models are copied left out."""
+        groups = [(owner, group) for owner in self.owners for group in owner.groups if not group.copied]
+        return [(owner, wrap) for owner, group in groups for wrap in group.wraps]
+
+    def modules(self) -> Iterable[Module]:
+        """The modules that change with it."""
+        wraps = [wrap for owner in self.owners for wrap in owner.wraps]
+        calls = [call for function in self.idle for call in function.calls]
+        places = [one.site.frame.module for one in (*wraps, *calls)]
+        return dict.fromkeys((*places, *(module for module, _ in self.repeated)))
+
+    def wraps_in(self, module: Module) -> tuple[Wrap, ...]:
+        """One for each call."""
+        by_call = {wrap.call: wrap for _, wrap in self.placed}
+        return tuple(wrap for wrap in by_call.values() if wrap.site.frame.module is module)
+
+    def calls_in(self, module: Module) -> tuple[Wrap, ...]:
+        """The calls of functions that only wrap."""
+        return tuple(call for function in self.idle for call in function.calls if call.site.frame.module is module)
+
+
 def remains_of(
     owners: Iterable[Owner], refused: Container[cst.Call], facts: ProgramFacts, drafts: Mapping[Module, Draft]
 ) -> dict[Module, Remains]:
     """For each module with a wrap, what its statements become when all wraps of the owners go."""
     owners = tuple(owners)
-    remains = _remains(owners, refused, facts, drafts)
+    repeated = tuple(compiled_again((group for owner in owners for group in owner.groups), drafts))
+    leaving = _Leaving(owners, repeated)
+    remains = {module: _remains(drafts[module], leaving, refused, facts) for module in leaving.modules()}
     wraps = [wrap for left in remains.values() for wrap in left.wraps]
     idle = tuple(idle_functions(wraps, {module: left.blocks for module, left in remains.items()}, facts))
-    return _remains(owners, refused, facts, drafts, idle) if idle else remains
+    if not idle:
+        return remains
+    leaving = replace(leaving, idle=idle)
+    return {module: _remains(drafts[module], leaving, refused, facts) for module in leaving.modules()}
 
 
-def _remains(
-    owners: Sequence[Owner],
-    refused: Container[cst.Call],
-    facts: ProgramFacts,
-    drafts: Mapping[Module, Draft],
-    idle: Sequence[IdleFunction] = (),
-) -> dict[Module, Remains]:
-    placed = [(owner, wrap) for owner in owners for group in owner.groups if not group.copied for wrap in group.wraps]
-    calls = {wrap.call: wrap for _, wrap in placed}
-    remains = {}
-    repeated = [*compiled_again((group for owner in owners for group in owner.groups), drafts)]
-    wraps = [
-        *(wrap for owner in owners for wrap in owner.wraps),
-        *(call for function in idle for call in function.calls),
-    ]
-    changing = [*(wrap.site.frame.module for wrap in wraps), *(module for module, _ in repeated)]
-    for module in dict.fromkeys(changing):
-        draft = drafts[module]
-        wrapping = tuple(wrap for wrap in calls.values() if wrap.site.frame.module is module)
-        calling = tuple(call for function in idle for call in function.calls if call.site.frame.module is module)
-        own = (*wrapping, *calling)
-        exported = frozenset(name for source, name in facts.exported if source is module)
-        merged = merge(module, draft.scopes, own, exported)
-        replaced = superseded(draft.facts, draft.scopes, own, facts)
-        again: frozenset[cst.BaseSmallStatement] = frozenset(small for where, small in repeated if where is module)
-        again |= {small for small in map(_said_already, own) if small is not None}
-        again |= {small for wrap in own for small in _to_itself(wrap)}
-        gone = frozenset((*merged.removed, *replaced.assignments, *again, *_imports_of_the_name(draft, refused)))
-        strategies = dict(_deciding_strategies(module, placed, merged))
-        blocks = Blocks(draft.facts, own, gone, merged, strategies, replaced.blocks)
-        functions = tuple(function.node for function in idle if function.module is module)
-        remains[module] = Remains(draft, wrapping, merged, blocks, replaced.assignments | again, calling, functions)
-    return remains
+def _remains(draft: Draft, leaving: _Leaving, refused: Container[cst.Call], facts: ProgramFacts) -> Remains:
+    module = draft.module
+    wraps, calls = leaving.wraps_in(module), leaving.calls_in(module)
+    own = (*wraps, *calls)
+    merged = merge(module, draft.scopes, own, frozenset(name for source, name in facts.exported if source is module))
+    replaced = superseded(draft.facts, draft.scopes, own, facts)
+    superfluous = replaced.assignments | frozenset(_said_twice(own, leaving.repeated, module))
+    gone = frozenset((*merged.removed, *superfluous, *_imports_of_the_name(draft, refused)))
+    strategies = dict(_deciding_strategies(module, leaving.placed, merged))
+    blocks = Blocks(draft.facts, own, gone, merged, strategies, replaced.blocks)
+    functions = tuple(function.node for function in leaving.idle if function.module is module)
+    return Remains(draft, wraps, merged, blocks, superfluous, calls, functions)
+
+
+def _said_twice(
+    wraps: Iterable[Wrap], repeated: Iterable[tuple[Module, cst.Expr]], module: Module
+) -> Iterator[cst.BaseSmallStatement]:
+    """The statements of a module that say nothing any more, or what their neighbour says."""
+    yield from (statement for where, statement in repeated if where is module)
+    for wrap in wraps:
+        said = _said_already(wrap)
+        yield from [said] if said is not None else []
+        yield from _to_itself(wrap)
 
 
 def _said_already(wrap: Wrap) -> cst.BaseSmallStatement | None:
