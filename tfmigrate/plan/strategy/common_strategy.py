@@ -8,15 +8,11 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.strategy.gpus import kinds_of_all
+from tfmigrate.plan.strategy.making import Making, count_too_late, counts_by_attribute, is_never_reached
 from tfmigrate.plan.strategy.model_group import Refusal
 from tfmigrate.plan.strategy.owner import Owner
-from tfmigrate.plan.strategy.strategy import (
-    Strategy,
-    count_too_late,
-    counts_by_attribute,
-    is_never_reached,
-    strategy_for,
-)
+from tfmigrate.plan.strategy.strategy import Strategy
 from tfmigrate.understand.carrier import Carrier
 from tfmigrate.understand.program import Module, Unit
 
@@ -56,7 +52,8 @@ def _joined(
     idle: list[Strategy] = []
     for wrap, frame in members:
         alike = [other for other, _ in members if other.call is wrap.call]
-        strategy = strategy_for(carrier, wrap, frame, before, draft.tf, draft.quote, alike, going)
+        kinds = kinds_of_all(alike, carrier.scopes)
+        strategy = Making(wrap, frame, before, draft, carrier, kinds, going).strategy()
         if isinstance(strategy, Refusal):
             return strategy
         if len(alike) > 1 and is_never_reached(wrap, carrier):

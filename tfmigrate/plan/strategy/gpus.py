@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from enum import Enum
 from itertools import chain
+from typing import Any
 
 import libcst as cst
 
@@ -70,6 +71,14 @@ def kinds_of_all(wraps: Iterable[Wrap], scopes: Mapping[Module, Scopes]) -> Kind
     return frozenset().union(*given) if all(given) else _UNKNOWN
 
 
+def replicas(wrap: Wrap) -> int | None:
+    """The number of replicas where it is plain to see."""
+    value = wrap.gpus_value
+    if isinstance(value, Literal) and isinstance(value.value, int):
+        return value.value
+    return len(value.values) if isinstance(value, Items) and value.kind == "list" and value.counted else None
+
+
 def _of_value(value: Value) -> Kinds:
     if isinstance(value, Items):
         return _LIST
@@ -126,25 +135,36 @@ def _used(node: cst.BaseExpression, frame: Frame, scopes: Scopes) -> Iterator[Ki
                 yield from role
 
 
-_TELLING: tuple[type[cst.CSTNode], ...] = (
-    cst.Comparison, cst.BinaryOperation, cst.Call, cst.For, cst.CompFor, cst.Subscript
-)  # fmt: skip
-
-
 def _operands(node: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, Kinds]]:
     """The parts of a node whose meaning the node tells."""
-    if isinstance(node, cst.Comparison):
-        sides = [node.left, *(comparison.comparator for comparison in node.comparisons)]
-        numbers = any(isinstance(side, cst.Integer) for side in sides)
-        for comparison in node.comparisons:
-            if isinstance(comparison.operator, _ORDERED) or (numbers and isinstance(comparison.operator, _EQUAL)):
-                yield from ((side, _NUMBER) for side in sides)
-    elif isinstance(node, cst.BinaryOperation):
-        if isinstance(node.operator, _ARITHMETIC) and text_of(node.left) is None:
-            yield from ((side, _NUMBER) for side in (node.left, node.right))
-    elif isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value in _TAKES:
-        yield from ((arg.value, _TAKES[node.func.value]) for arg in node.args if not arg.star)
-    elif isinstance(node, cst.For | cst.CompFor):
-        yield node.iter, _LIST
-    elif isinstance(node, cst.Subscript):
-        yield node.value, _LIST
+    telling = _TELLING.get(type(node))
+    return telling(node) if telling is not None else iter(())
+
+
+def _compared(node: cst.Comparison) -> Iterator[tuple[cst.CSTNode, Kinds]]:
+    sides = [node.left, *(comparison.comparator for comparison in node.comparisons)]
+    telling = (*_ORDERED, *_EQUAL) if any(isinstance(side, cst.Integer) for side in sides) else _ORDERED
+    if any(isinstance(comparison.operator, telling) for comparison in node.comparisons):
+        yield from ((side, _NUMBER) for side in sides)
+
+
+def _computed(node: cst.BinaryOperation) -> Iterator[tuple[cst.CSTNode, Kinds]]:
+    if isinstance(node.operator, _ARITHMETIC) and text_of(node.left) is None:
+        yield from ((side, _NUMBER) for side in (node.left, node.right))
+
+
+def _passed(node: cst.Call) -> Iterator[tuple[cst.CSTNode, Kinds]]:
+    taken = _TAKES.get(node.func.value) if isinstance(node.func, cst.Name) else None
+    if taken is not None:
+        yield from ((arg.value, taken) for arg in node.args if not arg.star)
+
+
+_TELLING: Mapping[type[cst.CSTNode], Callable[[Any], Iterator[tuple[cst.CSTNode, Kinds]]]] = {
+    cst.Comparison: _compared,
+    cst.BinaryOperation: _computed,
+    cst.Call: _passed,
+    cst.For: lambda node: iter([(node.iter, _LIST)]),
+    cst.CompFor: lambda node: iter([(node.iter, _LIST)]),
+    cst.Subscript: lambda node: iter([(node.value, _LIST)]),
+}
+"""What tells something of its parts."""

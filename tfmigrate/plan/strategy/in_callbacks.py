@@ -15,9 +15,9 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.names.context import Migration
 from tfmigrate.plan.names.runs import loaded_with
+from tfmigrate.plan.strategy.gpus import replicas
 from tfmigrate.plan.strategy.model_group import Group, Refusal, concerns
 from tfmigrate.plan.strategy.placement import Placement
-from tfmigrate.plan.strategy.strategy import replicas
 from tfmigrate.understand.contents import classes_of
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
 from tfmigrate.understand.objects import receiver_of

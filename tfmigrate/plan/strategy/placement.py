@@ -18,10 +18,7 @@ from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.plan.strategy.remains import Remains
 from tfmigrate.plan.strategy.scope import Run
 from tfmigrate.plan.strategy.sink import WayDown
-from tfmigrate.plan.strategy.strategy import (
-    ALL_WORKERS,
-    Strategy,
-)
+from tfmigrate.plan.strategy.strategy import ALL_WORKERS, Strategy
 from tfmigrate.understand.program import Module, Unit, dotted
 from tfmigrate.understand.values import Site
 

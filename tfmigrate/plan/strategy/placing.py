@@ -24,10 +24,7 @@ from tfmigrate.plan.strategy.placement import Placement
 from tfmigrate.plan.strategy.remains import Remains
 from tfmigrate.plan.strategy.scope import Cover, Run, first_common_unit, loops_round
 from tfmigrate.plan.strategy.sink import WayDown, is_before_choice_of_devices, ways_down
-from tfmigrate.plan.strategy.strategy import (
-    ALL_WORKERS,
-    Strategy,
-)
+from tfmigrate.plan.strategy.strategy import ALL_WORKERS, Strategy
 from tfmigrate.plan.strategy.superseded import in_a_scope_that_stays
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.objects import receiver_of
