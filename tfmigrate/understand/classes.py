@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence, Set
 from contextlib import nullcontext
 
 import libcst as cst
@@ -121,28 +121,51 @@ def _makers_first(methods: Sequence[FunctionValue]) -> Iterator[FunctionValue]:
     Of those that need each other the ones come first that make what they read themselves, and of these the outermost:
     `fit()` calls `build()`, and `wrap()` replaces the model that one of them must have made.
     """
-    names = {name_of(method): method for method in methods}
-    called = {method: [names[name] for name in method.attributes if name in names] for method in methods}
-    setting = _with_those_of(called, {method: set(method.attributes_set) for method in methods})
-    begun = _with_those_of(called, {method: set(method.attributes_made) for method in methods})
-    needing = _needs(setting, {each: each.attributes for each in methods})
-    reading = _needs(begun, {method: method.attributes_read_first - begun[method] for method in methods})
-    waiting = _needs(setting, {method: method.attributes - setting[method] for method in methods})
+    order = _Order(methods)
     left = dict.fromkeys(sorted(methods, key=lambda one: name_of(one) != "__init__"))
     while left:
-        first = next(iter(left))
-        free = next((method for method in left if needing[method].isdisjoint(left)), None)
-        if free is None:
-            ready = [method for method in left if reading[method].isdisjoint(left)]
-            inner = {helper for method in ready for helper in called[method] if helper is not method}
-            free = next((method for method in ready if method not in inner), None)
-        free = free or next((method for method in left if waiting[method].isdisjoint(left)), first)
-        chosen = first if name_of(first) == "__init__" else free
+        chosen = order.next_of(left)
         del left[chosen]
         yield chosen
 
 
+class _Order:
+    """Which methods of an object need which others."""
+
+    def __init__(self, methods: Sequence[FunctionValue]) -> None:
+        by_name = {name_of(method): method for method in methods}
+        self._called = {method: [by_name[n] for n in method.attributes if n in by_name] for method in methods}
+        setting = _with_those_of(self._called, {method: set(method.attributes_set) for method in methods})
+        begun = _with_those_of(self._called, {method: set(method.attributes_made) for method in methods})
+        self._of_all = _needs(setting, {method: method.attributes for method in methods})
+        """Those that set what a method mentions."""
+        self._of_read_first = _needs(begun, {each: each.attributes_read_first - begun[each] for each in methods})
+        """Those that make what a method reads before it makes it itself."""
+        self._of_others = _needs(setting, {method: method.attributes - setting[method] for method in methods})
+        """Those that set what a method mentions and does not set itself."""
+
+    def next_of(self, left: Collection[FunctionValue]) -> FunctionValue:
+        """The one of some methods to walk first."""
+        first = next(iter(left))
+        if name_of(first) == "__init__":
+            return first
+        free = next(self._free(self._of_all, left), None) or self._outermost_that_makes(left)
+        return free or next(self._free(self._of_others, left), first)
+
+    def _outermost_that_makes(self, left: Collection[FunctionValue]) -> FunctionValue | None:
+        """One that makes what it reads, and that no other such one calls."""
+        making = list(self._free(self._of_read_first, left))
+        inner = {helper for method in making for helper in self._called[method] if helper is not method}
+        return next((method for method in making if method not in inner), None)
+
+    @staticmethod
+    def _free(needs: _Needs, left: Collection[FunctionValue]) -> Iterator[FunctionValue]:
+        """The methods that need none of the others that are left."""
+        return (method for method in left if needs[method].isdisjoint(left))
+
+
 _Attributes = Mapping[FunctionValue, Set[str]]
+_Needs = Mapping[FunctionValue, Set[FunctionValue]]
 
 
 def _with_those_of(called: Mapping[FunctionValue, Sequence[FunctionValue]], own: _Attributes) -> _Attributes:
@@ -157,7 +180,7 @@ def _with_those_of(called: Mapping[FunctionValue, Sequence[FunctionValue]], own:
     return reached
 
 
-def _needs(providing: _Attributes, read: _Attributes) -> dict[FunctionValue, set[FunctionValue]]:
+def _needs(providing: _Attributes, read: _Attributes) -> _Needs:
     """The other methods that make an attribute which a method reads."""
     return {
         method: {

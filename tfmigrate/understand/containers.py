@@ -118,25 +118,20 @@ def _evaluate_slice(walker: Walker, item: cst.BaseSlice) -> Value | None:
 
 def item_of(value: Value, index: Value | None) -> Value:
     """`value[index]`."""
-    values = []
-    for option in _filled(value):
-        position = index.value if isinstance(index, Literal) and isinstance(index.value, int) else None
-        places = range(-len(option.values), len(option.values)) if isinstance(option, Items) else range(0)
-        if isinstance(option, Items) and option.counted and position is not None and position in places:
-            values.append(option.values[position])
-        elif isinstance(option, Items) and option.values:
-            values.append(join(*option.values))
-        elif isinstance(option, Mapping) and option.values:
-            key = index.value if isinstance(index, Literal) else None
-            exact = [v for k, v in zip(option.keys, option.values, strict=True) if k is not None and k == key]
-            values.append(exact[-1] if exact else join(*option.values))
-        elif isinstance(option, Made) and option.kind == "layers":
-            values.append(Made("layer", "", option.sites, option.models))
-        elif isinstance(option, Made | Opaque | Method):
-            values.append(option)
-        else:
-            values.append(Opaque("an element"))
-    return join(*values)
+    return join(*(_item(option, index) for option in _filled(value)))
+
+
+def _item(value: Value, index: Value | None) -> Value:
+    key = index.value if isinstance(index, Literal) else None
+    if isinstance(value, Items) and value.values:
+        known = value.counted and isinstance(key, int) and -len(value.values) <= key < len(value.values)
+        return value.values[key] if known else join(*value.values)  # type: ignore[index]
+    if isinstance(value, Mapping) and value.values:
+        exact = [v for k, v in zip(value.keys, value.values, strict=True) if k is not None and k == key]
+        return exact[-1] if exact else join(*value.values)
+    if isinstance(value, Made) and value.kind == "layers":
+        return Made("layer", "", value.sites, value.models)
+    return value if isinstance(value, Made | Opaque | Method) else Opaque("an element")
 
 
 def unpacked(value: Value, position: int, count: int) -> Value:

@@ -26,33 +26,45 @@ from tfmigrate.understand.wraps import wrap
 
 def call_library(state: State, name: str, arguments: Arguments, node: cst.Call) -> Value:
     """What a call of something from outside this program returns. `name`: the name it was imported by."""
-    known = names.canonical(name)
-    values = tuple(value for _, value in arguments)
-    if known == names.MULTI_GPU_MODEL or name in state.aliases:
+    if names.canonical(name) == names.MULTI_GPU_MODEL or name in state.aliases:
         return wrap(state, arguments, node)
     listed = machine.listed(name, arguments)
     if listed is not None:
         return listed
+    _note(state, name, arguments, node)
+    return (
+        _made_by_tensorflow(state, name, arguments, node)
+        or _made_by_keras(state, name, arguments, node)
+        or _not_followed(state, name, arguments, node)
+    )
+
+
+def _note(state: State, name: str, arguments: Arguments, node: cst.Call) -> None:
+    """What such a call does to the program's surroundings, or may be."""
     if machine.chooses_devices(name, arguments):
         state.chooses_devices(node)
-    if name.rsplit(".", 1)[-1] in names.OF_COPIES and state.names_keras and any(map(may_be_model, values)):
+    of_copies = name.rsplit(".", 1)[-1] in names.OF_COPIES
+    if of_copies and state.names_keras and any(may_be_model(value) for _, value in arguments):
         state.facts.copies[node] = name
+    if name.endswith("experimental_set_strategy"):
+        state.program_facts.scopes_elsewhere = True
+
+
+def _made_by_tensorflow(state: State, name: str, arguments: Arguments, node: cst.Call) -> Value | None:
     strategy = names.strategy_class(name)
     if strategy is not None:
         return _strategy(state, strategy, node)
     if names.makes_dataset(name):
         return Dataset()
     part = names.estimator_name(name)
-    if part is not None:
-        return _estimator_part(state, part, arguments, node)
-    if name.endswith("experimental_set_strategy"):
-        state.program_facts.scopes_elsewhere = True
-    of_keras = _made_by_keras(state, name, arguments, node)
-    if of_keras is not None:
-        return of_keras
+    return _estimator_part(state, part, arguments, node) if part is not None else None
+
+
+def _not_followed(state: State, name: str, arguments: Arguments, node: cst.Call) -> Value:
+    values = tuple(value for _, value in arguments)
     if name == "functools.partial" and arguments and arguments[0][0] is None and not is_keras(values[0]):
         return Partial(f"a call of {name}", node=node, callee=values[0], arguments=arguments[1:])
-    if any(is_keras(value) for value in values):
+    if any(map(is_keras, values)):
         return combined(state, values, node)
     settings = names.reads_settings(name)
     plain = settings or name.startswith("numpy.")

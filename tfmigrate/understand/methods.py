@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
 import libcst as cst
 
 from tfmigrate.understand.assignments import assign
@@ -28,6 +32,7 @@ from tfmigrate.understand.values import (
     ModelObject,
     Opaque,
     Parallel,
+    Partial,
     ScopeOf,
     StrategyObject,
     Value,
@@ -45,39 +50,32 @@ _OF_NUMBERS = frozenset({"get_weights", "count_params"})
 """Methods of a layer that return arrays or numbers, and no tensors."""
 
 
+@dataclass(frozen=True)
+class _Call:
+    """A call of a method that no code of the program defines."""
+
+    state: State
+    name: str
+    arguments: Arguments
+    node: cst.Call
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        return tuple(value for _, value in self.arguments)
+
+    @property
+    def result(self) -> Opaque:
+        """What it returns where that is a number, an array, ..."""
+        return Opaque(f"the result of {self.name}()", frozenset((self.state.site,)), self.node)
+
+
 def call_method(walker: Walker, method: Method, arguments: Arguments, node: cst.Call) -> Value:
-    state, receiver, name = walker.state, method.receiver, method.name
+    state, receiver = walker.state, method.receiver
     if method.function is not None:
         return _call_own(walker, receiver, method.function, arguments, node)
-    if isinstance(receiver, Items) and name in _GROWING and arguments:
-        return NOTHING  # See grow().
-    if isinstance(receiver, Mapping) and name in ("values", "get", "items", "pop"):
-        return _of_dict(receiver, name, tuple(value for _, value in arguments))
-    if isinstance(receiver, ModelObject | Parallel):
-        return _call_of_model(state, receiver, name, arguments, node)
-    if isinstance(receiver, Dataset) and name not in _NO_DATASET:
-        return Dataset((*receiver.batches, node)) if name in ("batch", "padded_batch") else receiver
-    if isinstance(receiver, EstimatorPart) and (receiver.name, name) == ("RunConfig", "replace"):
-        state.effects += 1
-        state.program_facts.estimators.append(EstimatorPart(receiver.name, state.site, node, arguments, receiver))
-        return state.program_facts.estimators[-1]
-    if isinstance(receiver, EstimatorPart):
-        state.effects += 1
-        state.program_facts.estimator_uses.append(Use(name, node, state.site, receiver, arguments))
-        if name == "train":
-            return receiver
-    if isinstance(receiver, StrategyObject) and name == "scope":
-        return ScopeOf(receiver)
-    if isinstance(receiver, Made) and receiver.kind == "layer":
-        if name in _OF_NUMBERS:
-            return Opaque(f"the result of {name}()", frozenset((state.site,)), node)
-        return layered(state, receiver, arguments)
-    if name == "list_devices" and isinstance(receiver, Opaque) and not arguments:
-        return Visible("devices")  # of a session
-    values = (receiver, *(value for _, value in arguments))
-    if isinstance(receiver, Opaque) and receiver.settings and not any(map(is_keras, values)):
-        return Opaque("a setting", node=node, settings=True)
-    return combined(state, values, node)
+    call = _Call(state, method.name, arguments, node)
+    known = _KNOWN.get(type(receiver))
+    return (known(receiver, call) if known is not None else None) or combined(state, (receiver, *call.values), node)
 
 
 def _call_own(walker: Walker, receiver: Value, function: FunctionValue, arguments: Arguments, node: cst.Call) -> Value:
@@ -102,32 +100,85 @@ def grow(walker: Walker, callee: Value, arguments: Arguments, node: cst.Call) ->
     assign(walker, node.func.value, join(*lengthened))
 
 
-def _call_of_model(
-    state: State, receiver: ModelObject | Parallel, name: str, arguments: Arguments, node: cst.Call
-) -> Value:
+def _of_items(receiver: Items, call: _Call) -> Value | None:
+    return NOTHING if call.name in _GROWING and call.arguments else None  # See grow().
+
+
+def _of_dict(receiver: Mapping, call: _Call) -> Value | None:
+    """A value of a dict, all of them, or pairs of an unknown key and any of them."""
+    if call.name not in ("values", "get", "items", "pop"):
+        return None
+    if not receiver.values:
+        return Items((), "list", counted=False) if call.name in ("values", "items") else Opaque("a value of a dict")
+    if call.name == "values":
+        return Items(receiver.values, "list")
+    if call.name == "items":
+        return Items((Items((Opaque("a key"), join(*receiver.values))),), "list", counted=False)
+    return join(item_of(receiver, call.values[0] if call.values else None), *call.values[1:])
+
+
+def _of_model(receiver: ModelObject | Parallel, call: _Call) -> Value:
+    state, name = call.state, call.name
     if name == "add" and isinstance(receiver, ModelObject):
-        values = [value for _, value in arguments]
-        receiver.sites |= {state.site, *all_opaque_sites(values)}
-        receiver.on |= all_models(values)
+        receiver.sites |= {state.site, *all_opaque_sites(call.values)}
+        receiver.on |= all_models(call.values)
         return NOTHING
     if name == "build":
         state.builds(models_of(receiver))
     if name == "get_layer":
-        template = template_by_name(state, receiver, arguments, node) if isinstance(receiver, Parallel) else None
-        template = template or template_by_position(state, arguments, node)
+        named = isinstance(receiver, Parallel) and template_by_name(state, receiver, call.arguments, call.node)
+        template = named or template_by_position(state, call.arguments, call.node)
         return template or Made("layer", "", sites_of(receiver), models_of(receiver))
     if name in _TENSORS_AT:
         return Made("tensor", _TENSORS_AT[name], sites_of(receiver), models_of(receiver))
-    result = "predictions" if name == "predict" else f"the result of {name}()"
-    return Opaque(result, frozenset((state.site,)), node)
+    return replace(call.result, origin="predictions") if name == "predict" else call.result
 
 
-def _of_dict(receiver: Mapping, name: str, arguments: tuple[Value, ...]) -> Value:
-    """A value of a dict, all of them, or pairs of an unknown key and any of them."""
-    if not receiver.values:
-        return Items((), "list", counted=False) if name in ("values", "items") else Opaque("a value of a dict")
-    if name == "values":
-        return Items(receiver.values, "list")
-    if name == "items":
-        return Items((Items((Opaque("a key"), join(*receiver.values))),), "list", counted=False)
-    return join(item_of(receiver, arguments[0] if arguments else None), *arguments[1:])
+def _of_dataset(receiver: Dataset, call: _Call) -> Dataset | None:
+    if call.name in _NO_DATASET:
+        return None
+    return Dataset((*receiver.batches, call.node)) if call.name in ("batch", "padded_batch") else receiver
+
+
+def _of_estimator(receiver: EstimatorPart, call: _Call) -> EstimatorPart | None:
+    state = call.state
+    state.effects += 1
+    if (receiver.name, call.name) == ("RunConfig", "replace"):
+        part = EstimatorPart(receiver.name, state.site, call.node, call.arguments, receiver)
+        state.program_facts.estimators.append(part)
+        return part
+    state.program_facts.estimator_uses.append(Use(call.name, call.node, state.site, receiver, call.arguments))
+    return receiver if call.name == "train" else None
+
+
+def _of_strategy(receiver: StrategyObject, call: _Call) -> ScopeOf | None:
+    return ScopeOf(receiver) if call.name == "scope" else None
+
+
+def _of_layer(receiver: Made, call: _Call) -> Value | None:
+    if receiver.kind != "layer":
+        return None
+    return call.result if call.name in _OF_NUMBERS else layered(call.state, receiver, call.arguments)
+
+
+def _of_opaque(receiver: Opaque, call: _Call) -> Value | None:
+    if call.name == "list_devices" and not call.arguments:
+        return Visible("devices")  # of a session
+    if receiver.settings and not any(map(is_keras, (receiver, *call.values))):
+        return Opaque("a setting", node=call.node, settings=True)
+    return None
+
+
+_KNOWN: dict[type, Callable[[Any, _Call], Value | None]] = {
+    Items: _of_items,
+    Mapping: _of_dict,
+    ModelObject: _of_model,
+    Parallel: _of_model,
+    Dataset: _of_dataset,
+    EstimatorPart: _of_estimator,
+    StrategyObject: _of_strategy,
+    Made: _of_layer,
+    Opaque: _of_opaque,
+    Partial: _of_opaque,
+}
+"""What a method returns, by what it is called on; None for a combination of that and its arguments."""

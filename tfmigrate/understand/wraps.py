@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import libcst as cst
 
@@ -47,36 +48,20 @@ def wrap(
 
     `several_only`: see Wrap. `returned`: see `copies.returned_by`.
     """
-    nodes: dict[str, cst.BaseExpression] = {}
-    values: dict[str, Value] = {}
-    problem = returned if isinstance(returned, str) else None
-    spread: set[str | None] = set()
-    for position, (argument, (keyword, value)) in enumerate(_paired(node.args, arguments)):
-        if argument.star:
-            spread.add(keyword)
-            continue
-        place = parameters.index(keyword) if keyword in parameters else position if keyword is None else -1
-        if not 0 <= place < len(parameters):
-            passed = f"`{keyword}=`, which it never had" if keyword else f"more than {len(parameters)} arguments"
-            problem = f"it is given {passed}"
-            continue
-        key = WRAP_PARAMETERS[place] if place < 2 else parameters[place]
-        nodes[key], values[key] = argument.value, value
-    if "*" in spread or not spread.isdisjoint(parameters[:2]) or ("**" in spread and len(nodes.keys() & _NEEDED) < 2):
-        problem = "the model or the number of GPUs is passed by *args or **kwargs: write both out"
-    relocation = values.get("cpu_relocation")
-    omitted = values.get("gpus", NOTHING) == NOTHING and not _asked_for(state, nodes.get("gpus"))
+    passed = _Passed.of(node.args, arguments, parameters)
+    gpus, relocation = passed.nodes.get("gpus"), passed.values.get("cpu_relocation")
+    omitted = passed.values.get("gpus", NOTHING) == NOTHING and not _asked_for(state, gpus)
     new_wrap = Wrap(
         call=node,
         site=state.site,
-        template=_as_model(state, values.get("model", NOTHING), node),
-        template_node=nodes.get("model"),
-        gpus=None if omitted else nodes.get("gpus"),
-        gpus_value=None if omitted else values.get("gpus"),
+        template=_as_model(state, passed.values.get("model", NOTHING), node),
+        template_node=passed.nodes.get("model"),
+        gpus=None if omitted else gpus,
+        gpus_value=None if omitted else passed.values.get("gpus"),
         guards=state.guards,
         cpu_relocation=isinstance(relocation, Literal) and bool(relocation.value),
         wrapper_class=wrapper_class,
-        problem=problem,
+        problem=passed.problem or (returned if isinstance(returned, str) else None),
         several_only=several_only,
         together=returned if isinstance(returned, Together) else None,
     )
@@ -87,6 +72,38 @@ def wrap(
         return parallel
     elements = tuple(parallel if spread_out else new_wrap.template for spread_out in new_wrap.together.parallel)
     return Items(elements, new_wrap.together.kind)
+
+
+@dataclass(frozen=True)
+class _Passed:
+    """What is passed to multi_gpu_model, by its own names for it."""
+
+    nodes: Mapping[str, cst.BaseExpression]
+    values: Mapping[str, Value]
+    problem: str | None
+    """What cannot be read of it."""
+
+    @staticmethod
+    def of(args: Sequence[cst.Arg], arguments: Arguments, parameters: Sequence[str]) -> _Passed:
+        nodes: dict[str, cst.BaseExpression] = {}
+        values: dict[str, Value] = {}
+        problem = None
+        spread: set[str | None] = set()
+        for position, (argument, (keyword, value)) in enumerate(_paired(args, arguments)):
+            if argument.star:
+                spread.add(keyword)
+                continue
+            place = parameters.index(keyword) if keyword in parameters else position if keyword is None else -1
+            if not 0 <= place < len(parameters):
+                what = f"`{keyword}=`, which it never had" if keyword else f"more than {len(parameters)} arguments"
+                problem = f"it is given {what}"
+                continue
+            key = WRAP_PARAMETERS[place] if place < 2 else parameters[place]
+            nodes[key], values[key] = argument.value, value
+        unnamed = "**" in spread and len(nodes.keys() & _NEEDED) < 2
+        if "*" in spread or unnamed or not spread.isdisjoint(parameters[:2]):
+            problem = "the model or the number of GPUs is passed by *args or **kwargs: write both out"
+        return _Passed(nodes, values, problem)
 
 
 def _paired(args: Sequence[cst.Arg], arguments: Arguments) -> Iterator[tuple[cst.Arg, tuple[str | None, Value]]]:
@@ -199,15 +216,20 @@ def _inputs_of(state: State, model: Value) -> int | None:
     call, facts = model.node, state.program_facts.modules[model.site.frame.module]
     if maker != "keras.models.Model" or not isinstance(call, cst.Call) or facts.symbols.get(call.func) != model.maker:
         return None
-    named = [arg.value for arg in call.args if arg.keyword is not None and arg.keyword.value in ("inputs", "input")]
-    first = call.args[0].value if call.args and call.args[0].keyword is None and not call.args[0].star else None
-    given = named[0] if named else first
+    given = _given_inputs(call)
     if isinstance(given, cst.List | cst.Tuple):
         return len(given.elements) if all(isinstance(each, cst.Element) for each in given.elements) else None
     value = facts.values.get(given) if given is not None else None
     if isinstance(value, Items):
         return len(value.values) if value.counted else None
     return 1 if isinstance(value, Made) and value.kind == "tensor" and value.name == "keras.layers.Input" else None
+
+
+def _given_inputs(call: cst.Call) -> cst.BaseExpression | None:
+    """The inputs that a Model is made of."""
+    named = [arg.value for arg in call.args if arg.keyword is not None and arg.keyword.value in ("inputs", "input")]
+    first = call.args[0].value if call.args and call.args[0].keyword is None and not call.args[0].star else None
+    return named[0] if named else first
 
 
 def template_by_name(state: State, parallel: Parallel, arguments: Arguments, node: cst.Call) -> Value | None:
