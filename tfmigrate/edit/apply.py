@@ -6,8 +6,7 @@ edit lets go.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from operator import attrgetter
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 import libcst as cst
@@ -16,6 +15,7 @@ from tfmigrate.brackets import filled
 from tfmigrate.edit.align import dedented, realigned, realigned_head
 from tfmigrate.edit.arguments import in_column, narrowed_signature, spaced
 from tfmigrate.edit.blocks import Block, BlockInTheMaking, empty
+from tfmigrate.edit.by_node import EditsByNode
 from tfmigrate.edit.compose import Edited, composed, composed_lines
 from tfmigrate.edit.lines import (
     Pieces,
@@ -27,26 +27,18 @@ from tfmigrate.edit.lines import (
     lines_above,
     statements_of,
 )
-from tfmigrate.edit.reach import edited, reached
+from tfmigrate.edit.reach import reached
 from tfmigrate.plan.edits import (
-    Append,
     Argument,
     Arguments,
     Branch,
-    Collapse,
     Edit,
-    Forget,
     ImportNames,
     ImportPart,
     Insert,
-    Move,
-    Remark,
-    Remove,
     Replace,
     Scope,
-    Signature,
     Unwrap,
-    carried,
 )
 from tfmigrate.walk import comments_of, walk
 from tfmigrate.written import Changed, Code, nodes_of
@@ -57,45 +49,24 @@ _WIDTH = 90
 
 def apply(tree: cst.Module, edits: Sequence[Edit]) -> cst.Module:
     """The tree with all edits carried out; the tree itself where there are none."""
-    return tree.visit(_Editor(tree, edits)) if edits else tree
+    return tree.visit(_Editor(tree, EditsByNode(edits))) if edits else tree
 
 
 class _Editor(cst.CSTTransformer):
     def __init__(
         self,
         tree: cst.Module,
-        edits: Sequence[Edit],
+        edits: EditsByNode,
         root: cst.CSTNode | None = None,
         holes: Mapping[cst.BaseExpression, cst.BaseExpression] = MappingProxyType({}),
     ) -> None:
         """`root`: what is edited, if not the whole tree; `holes`: replacements for some of its parts."""
         super().__init__()
+        self.edits = edits
         self._tree = tree
-        self._edits = edits
         self._given = holes
         self._config = tree.config_for_parsing
-        self._removed = {edit.node for edit in edits if isinstance(edit, Remove)}
-        self._replaced = _layers(edit for edit in edits if isinstance(edit, Replace))
-        self._appended = {edit.node: edit.code for edit in edits if isinstance(edit, Append)}
-        self._remarks: dict[cst.CSTNode, str] = {e.node: e.comment for e in edits if isinstance(e, Remark)}
-        self.forgotten = {edit.node for edit in edits if isinstance(edit, Forget)}
-        self._collapsing = {edit.node: edit for edit in edits if isinstance(edit, Collapse)}
-        self._calls = {edit.call: edit for edit in edits if isinstance(edit, Arguments)}
-        self._imports: dict[cst.CSTNode, ImportNames] = {e.node: e for e in edits if isinstance(e, ImportNames)}
-        self._compounds: dict[cst.CSTNode, Unwrap | Branch] = {
-            edit.unit: edit for edit in edits if isinstance(edit, Unwrap | Branch)
-        }
-        self._signatures = {edit.function: edit for edit in edits if isinstance(edit, Signature)}
-        self.scopes = {edit.units[0]: edit for edit in edits if isinstance(edit, Scope)}
-        self.inserts: dict[cst.CSTNode, list[Insert]] = {}
-        for edit in sorted((edit for edit in edits if isinstance(edit, Insert)), key=attrgetter("rank")):
-            self.inserts.setdefault(edit.before, []).append(edit)
-        self._moves = [edit for edit in edits if isinstance(edit, Move)]
-        self.moved_comments = {unit for edit in edits if isinstance(edit, Insert) for unit in edit.comments_of}
-        others = (edit for edit in edits if isinstance(edit, Insert | Branch | Append))
-        replacements = (edit for layers in self._replaced.values() for edit in layers)
-        self._parts = set(carried((*replacements, *self._calls.values(), *others)))
-        self._touched = reached(root or tree, set(edited(edits)) | self._parts | holes.keys())
+        self._touched = reached(root or tree, edits.concerned | holes.keys())
         self._new_parts: dict[cst.CSTNode | Changed, cst.CSTNode] = {}
         self.pieces: dict[cst.CSTNode, Pieces] = {}
         self._suites: dict[cst.CSTNode, tuple[Pieces, list[cst.EmptyLine]]] = {}
@@ -106,7 +77,7 @@ class _Editor(cst.CSTTransformer):
 
     def on_leave(self, original_node: cst.CSTNode, updated_node: cst.CSTNode) -> cst.CSTNode:  # type: ignore[override]
         result = self._leave(original_node, updated_node)
-        if original_node in self._parts:
+        if original_node in self.edits.parts:
             self._new_parts[original_node] = result
         return result
 
@@ -122,22 +93,22 @@ class _Editor(cst.CSTTransformer):
         if isinstance(original, cst.SimpleStatementLine):
             self.pieces[original] = self._remarked(original, self._line(original, updated))  # type: ignore[arg-type]
         elif isinstance(original, cst.BaseCompoundStatement):
-            if isinstance(original, cst.FunctionDef) and not self._removed.isdisjoint(original.decorators):
+            if isinstance(original, cst.FunctionDef) and not self.edits.removed.isdisjoint(original.decorators):
                 updated = self._undecorated(original, updated)  # type: ignore[arg-type]
             updated = realigned_head(original, updated, self._tree)
             self.pieces[original] = self._compound(original, updated)
-        if original in self._calls:
-            updated = self._arguments(self._calls[original], updated)  # type: ignore[index, arg-type]
+        if original in self.edits.calls:
+            updated = self._arguments(self.edits.calls[original], updated)  # type: ignore[arg-type]
         if (
-            original in self._collapsing
+            original in self.edits.collapsing
             and isinstance(updated, cst.IfExp)
             and self._alike(updated.body, updated.orelse)
         ):
             return updated.body
-        if original in self._appended:
-            updated = self._longer(updated, self._appended[original])  # type: ignore[index, arg-type]
-        if original in self._replaced:
-            updated = self._expression(self._replaced[original], updated)
+        if original in self.edits.appended:
+            updated = self._longer(updated, self.edits.appended[original])  # type: ignore[arg-type]
+        if original in self.edits.replaced:
+            updated = self._expression(self.edits.replaced[original], updated)
         return updated
 
     # ---- expressions ----
@@ -163,7 +134,7 @@ class _Editor(cst.CSTTransformer):
         node, parts = (part.node, part.parts) if isinstance(part, Changed) else (part, ())
 
         def fill(holes: Mapping[cst.BaseExpression, cst.BaseExpression]) -> cst.BaseExpression:
-            edited = node.visit(_Editor(self._tree, self._edits, root=node, holes=holes))
+            edited = node.visit(_Editor(self._tree, self.edits, root=node, holes=holes))
             assert isinstance(edited, cst.BaseExpression)
             return edited
 
@@ -216,7 +187,7 @@ class _Editor(cst.CSTTransformer):
 
     def _without_moved(self, space: cst.BaseParenthesizableWhitespace) -> cst.BaseParenthesizableWhitespace:
         """Space behind an argument, without a comment that goes, or that is written elsewhere."""
-        if not isinstance(space, cst.ParenthesizedWhitespace) or space.first_line.comment not in self.forgotten:
+        if not isinstance(space, cst.ParenthesizedWhitespace) or space.first_line.comment not in self.edits.forgotten:
             return space
         return space.with_changes(first_line=cst.TrailingWhitespace())
 
@@ -246,7 +217,7 @@ class _Editor(cst.CSTTransformer):
         decorators: list[cst.Decorator] = []
         comments: list[cst.EmptyLine] = []
         for old, new in zip(original.decorators, updated.decorators, strict=True):
-            if old in self._removed:
+            if old in self.edits.removed:
                 comments += [line for line in new.leading_lines if line.comment is not None]
                 if (comment := new.trailing_whitespace.comment) is not None:
                     comments.append(cst.EmptyLine(comment=comment))
@@ -259,10 +230,10 @@ class _Editor(cst.CSTTransformer):
     def _line(self, original: cst.SimpleStatementLine, updated: cst.SimpleStatementLine) -> Pieces:
         body: list[cst.BaseSmallStatement] = []
         for old, new in zip(original.body, updated.body, strict=True):
-            if old in self._removed:
+            if old in self.edits.removed:
                 continue
-            if old in self._imports:
-                body.extend(self._import(self._imports[old], new))
+            if old in self.edits.imports:
+                body.extend(self._import(self.edits.imports[old], new))
             else:
                 body.append(new)
         if not body:
@@ -277,13 +248,13 @@ class _Editor(cst.CSTTransformer):
         line = updated.with_changes(body=body)
         if original.body[0].deep_equals(body[0]) and len(original.body) == len(body) == 1:
             return [line]
-        inserted = self.inserts.get(original, ())
+        inserted = self.edits.inserts.get(original, ())
         carried = [self._parts_in(edit.code)[node] for edit in inserted for node in nodes_of(edit.code)]
         return keep_comments(self._comments_in(original), [realigned(original, line, self._tree)], carried)
 
     def _remarked(self, original: cst.SimpleStatementLine, pieces: Pieces) -> Pieces:
         """A line with the comments that are made on what stands in it."""
-        remarks = dict.fromkeys(self._remarks[node] for node in walk(original) if node in self._remarks)
+        remarks = dict.fromkeys(self.edits.remarks[node] for node in walk(original) if node in self.edits.remarks)
         if not remarks or len(pieces) != 1:
             return pieces
         (line,) = pieces
@@ -324,17 +295,17 @@ class _Editor(cst.CSTTransformer):
         return updated.with_changes(module=module, names=aliases, relative=())
 
     def _compound(self, original: cst.BaseCompoundStatement, updated: cst.CSTNode) -> Pieces:
-        edit = self._compounds.get(original)
-        if original in self._collapsing and isinstance(original, cst.If) and isinstance(updated, cst.If):
+        edit = self.edits.compounds.get(original)
+        if original in self.edits.collapsing and isinstance(original, cst.If) and isinstance(updated, cst.If):
             if isinstance(updated.orelse, cst.Else) and self._alike(updated.body, updated.orelse.body):
                 edit = Unwrap(original, original.body)
             elif isinstance(updated.orelse, cst.Else):
                 pieces: Pieces = [updated]
-                if self._collapsing[original].later:
+                if self.edits.collapsing[original].later:
                     pieces = self._common_first(original, updated, updated.orelse)
                 return self._common_last(original, pieces)
-        if isinstance(original, cst.FunctionDef) and original in self._signatures:
-            updated = narrowed_signature(updated, self._signatures[original])
+        if isinstance(original, cst.FunctionDef) and original in self.edits.signatures:
+            updated = narrowed_signature(updated, self.edits.signatures[original])
         if edit is None:
             return [] if self._tries_nothing(original) else [updated]  # type: ignore[list-item]
         leading = self.leading(original)
@@ -434,8 +405,8 @@ class _Editor(cst.CSTTransformer):
         return updated.with_changes(body=pieces, footer=[*footer, *tail])
 
     def _leave_suite(self, original: cst.SimpleStatementSuite, updated: cst.SimpleStatementSuite) -> cst.CSTNode:
-        body = [new for old, new in zip(original.body, updated.body, strict=True) if old not in self._removed]
-        if len(body) == len(original.body) and original not in self.scopes and original not in self.inserts:
+        body = [new for old, new in zip(original.body, updated.body, strict=True) if old not in self.edits.removed]
+        if len(body) == len(original.body) and original not in self.edits.scopes and original not in self.edits.inserts:
             line = cst.SimpleStatementLine(body, trailing_whitespace=updated.trailing_whitespace)
             self._suites[original] = ([line], [])
             return updated
@@ -450,7 +421,7 @@ class _Editor(cst.CSTTransformer):
         """The block's new statements, and comment lines left over at its end."""
         units: Sequence[cst.CSTNode] = (block,) if isinstance(block, cst.SimpleStatementSuite) else block.body
         rebuilding = BlockInTheMaking(self, block, self._blank_above(units))
-        for move in self._moves:
+        for move in self.edits.moves:
             units = move.applied(units)
         for unit in units:
             rebuilding.take(unit)
@@ -459,7 +430,7 @@ class _Editor(cst.CSTTransformer):
     def _blank_above(self, units: Sequence[cst.CSTNode]) -> dict[cst.CSTNode, list[cst.EmptyLine]]:
         """The blank lines above units of a block that a move gives other ones: paragraphs stay apart."""
         above_of = {}
-        for move in self._moves:
+        for move in self.edits.moves:
             if move.before in units:
                 first = move.units[0]
                 place = units.index(first)
@@ -476,12 +447,12 @@ class _Editor(cst.CSTTransformer):
 
     def _comments_in(self, node: cst.CSTNode) -> list[str]:
         """The text of every comment in a node of the program that stays in the file."""
-        return [comment.value for comment in comments_of(node) if comment not in self.forgotten]
+        return [comment.value for comment in comments_of(node) if comment not in self.edits.forgotten]
 
     def leading(self, unit: cst.CSTNode) -> list[cst.EmptyLine]:
         """The lines above a unit, without the comments that go."""
         lines: Sequence[cst.EmptyLine] = getattr(unit, "leading_lines", ())
-        return [line for line in lines if line.comment is None or line.comment not in self.forgotten]
+        return [line for line in lines if line.comment is None or line.comment not in self.edits.forgotten]
 
     def parsed(self, edit: Insert) -> Pieces:
         return composed_lines(edit.code, self._parts_in(edit.code), self._config)
@@ -491,7 +462,7 @@ class _Editor(cst.CSTTransformer):
         return getattr(block, "indent", None) or self._tree.default_indent
 
     def in_scope(self, scope: Scope, inner: Pieces, block: Block) -> cst.With:
-        remarked = {f"# {text}" for text in self._remarks.values()}
+        remarked = {f"# {text}" for text in self.edits.remarks.values()}
         lines = inner[0].leading_lines  # type: ignore[attr-defined]
         leading = [line for line in lines if line.comment is None or line.comment.value not in remarked]
         remarks = [line for line in lines if line not in leading]
@@ -503,16 +474,6 @@ class _Editor(cst.CSTTransformer):
             body=cst.IndentedBlock([led(inner[0], remarks), *inner[1:]], indent=getattr(block, "indent", None)),
             leading_lines=leading,
         )
-
-
-def _layers(edits: Iterable[Replace]) -> dict[cst.CSTNode, tuple[Replace, ...]]:
-    """The replacements of each node, inside out: several that put something round it are put round each other."""
-    layers: dict[cst.CSTNode, tuple[Replace, ...]] = {}
-    for edit in dict.fromkeys(edits):
-        others = layers.get(edit.node, ())
-        rounds = tuple(other for other in others if edit.node in other.parts)
-        layers[edit.node] = (*others, edit) if edit.node in edit.parts else (edit, *rounds)
-    return layers
 
 
 def _old_names(part: ImportPart) -> bool:

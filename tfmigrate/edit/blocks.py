@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import libcst as cst
 
 from tfmigrate.edit.align import indented
+from tfmigrate.edit.by_node import EditsByNode
 from tfmigrate.edit.lines import (
     Pieces,
     blank_lines,
@@ -28,22 +31,13 @@ Block = cst.Module | cst.IndentedBlock | cst.SimpleStatementSuite
 
 
 class Editor(Protocol):
-    """What becomes of single statements, and which edits concern them."""
+    """What becomes of single statements, and the edits that concern them."""
 
     @property
-    def scopes(self) -> Mapping[cst.CSTNode, Scope]: ...
-
-    @property
-    def inserts(self) -> Mapping[cst.CSTNode, Sequence[Insert]]: ...
+    def edits(self) -> EditsByNode: ...
 
     @property
     def pieces(self) -> Mapping[cst.CSTNode, Pieces]: ...
-
-    @property
-    def moved_comments(self) -> Set[cst.CSTNode]: ...
-
-    @property
-    def forgotten(self) -> Set[cst.CSTNode]: ...
 
     def orphaned(self, unit: cst.CSTNode) -> list[cst.EmptyLine]:
         """The comments of a unit that goes."""
@@ -92,12 +86,12 @@ class BlockInTheMaking:
     def take(self, unit: cst.CSTNode) -> None:
         """Add what becomes of the next unit, and what is inserted before it."""
         editor = self._editor
-        pieces, inserted = list(editor.pieces[unit]), editor.inserts.get(unit, [])
+        pieces, inserted = list(editor.pieces[unit]), editor.edits.inserts.get(unit, [])
         leading = self._paragraph(editor.leading(unit), pieces, inserted)
-        if pieces and editor.forgotten:
+        if pieces and editor.edits.forgotten:
             pieces[0] = led(pieces[0], editor.leading(pieces[0]))
-        if unit in editor.scopes:
-            self._scope, self._inner = editor.scopes[unit], []
+        if unit in editor.edits.scopes:
+            self._scope, self._inner = editor.edits.scopes[unit], []
         own = comment_lines(leading)
         if unit in self._blank:
             leading = [*self._blank[unit], *own]
@@ -107,12 +101,12 @@ class BlockInTheMaking:
             self._insert(unit, inserted, leading, pieces)
         elif pieces and self.out and self.out[-1] in self._fresh and self._scope is None:
             *_, pieces[0] = definitions_apart([self.out[-1], pieces[0]])
-        if pieces and self._removed and not self.out and self._scope is None:
+        if pieces and self._begins_anew:
             pieces[0] = led(pieces[0], comment_lines(getattr(pieces[0], "leading_lines", ())))
         self._removed = self._removed or not pieces
         if pieces:
             self._add(pieces)
-        elif unit not in editor.moved_comments:
+        elif unit not in editor.edits.moved_comments:
             self._leave_orphans(unit, leading)
         if self._scope is not None and unit is self._scope.units[-1]:
             self._end(self._scope)
@@ -144,35 +138,38 @@ class BlockInTheMaking:
             self._going_on.extend(staying)
         self.orphans.extend(orphans)
 
+    @property
+    def _begins_anew(self) -> bool:
+        """Whether all of the block so far was removed."""
+        return self._removed and not self.out and self._scope is None
+
+    def _parsed(self, inserted: Sequence[Insert]) -> Pieces:
+        """The lines that are inserted, definitions first."""
+        lines = [line for edit in inserted for line in self._editor.parsed(edit)]
+        return sorted(lines, key=lambda line: not defines(line))
+
     def _insert(
         self, unit: cst.CSTNode, inserted: Sequence[Insert], leading: list[cst.EmptyLine], pieces: Pieces
     ) -> None:
-        """Add the lines that are inserted before a unit, definitions first."""
-        editor, own = self._editor, comment_lines(leading)
+        """Add the lines that are inserted before a unit."""
+        lines = self._parsed(inserted)
         moved = dict.fromkeys(gone for edit in inserted for gone in edit.comments_of)
         for gone in moved:
-            self.orphans.extend(own if gone is unit and pieces else editor.orphaned(gone))
-        lines = [line for edit in inserted for line in editor.parsed(edit)]
-        lines.sort(key=lambda line: not defines(line))
-        own, whole = comments_about(leading, () if unit in moved else lines, unit), own
-        of_imports = all(map(imports, lines))
-        if of_imports and pieces and imports(unit) and unit not in moved:
-            own = []  # What heads imports heads this one, too.
+            self.orphans.extend(comment_lines(leading) if gone is unit and pieces else self._editor.orphaned(gone))
+        heading = _Heading(leading, unit, lines, unit in moved, bool(pieces))
+        lines[0] = led(lines[0], [] if self._begins_anew else heading.above_lines)
         # A comment of removed code is not about a helper, which comes first.
-        place = next((n for n, line in enumerate(lines) if not defines(line)), None)
+        place = next((number for number, line in enumerate(lines) if not defines(line)), None)
         over = self.orphans if place is None and pieces else []
-        first = self._removed and not self.out and self._scope is None
-        lines[0] = led(lines[0], [] if first else leading[: len(leading) - len(own)])
-        if self.orphans and not over:
+        if not over:
             line = lines[place or 0]
-            lines[place or 0] = led(line, [*getattr(line, "leading_lines", ()), *self.orphans])
+            lines[place or 0] = led(line, [*lines_above(line), *self.orphans])
         self.orphans = []
-        if self._removed and not self.out and self._scope is None:
+        if self._begins_anew:
             lines[0] = led(lines[0], comment_lines(lines_above(lines[0])))
         lines[0] = self._below_what_goes_on(lines[0])
         if pieces:
-            staying = comment_lines(pieces[0].leading_lines)[len(whole) - len(own) :]  # type: ignore[attr-defined]
-            pieces[0] = led(pieces[0], [*over, *(staying[len(own) :] if unit in moved else staying)])
+            pieces[0] = led(pieces[0], [*over, *heading.left_above(pieces[0])])
             *lines, pieces[0] = definitions_apart(imports_apart([*lines, pieces[0]]))
         else:
             *lines, _ = definitions_apart(imports_apart([*lines, empty()]))
@@ -199,6 +196,37 @@ class BlockInTheMaking:
             inner = [indented(without_trailing_space(piece) if top else piece, indent) for piece in self._inner]
             self.out.append(self._editor.in_scope(scope, inner, self._block))
         self._scope = None
+
+
+@dataclass(frozen=True)
+class _Heading:
+    """The lines above a unit before which others are inserted: those above these, and those that stay with the unit."""
+
+    leading: Sequence[cst.EmptyLine]
+    unit: cst.CSTNode
+    inserted: Sequence[cst.BaseStatement]
+    moves: bool
+    """Whether the comments of the unit go to the lines that are inserted."""
+    stays: bool
+    """Whether anything is left of the unit."""
+
+    @cached_property
+    def _own(self) -> list[cst.EmptyLine]:
+        """The comments that are about the unit."""
+        if self.moves:
+            return comments_about(self.leading, (), self.unit)
+        if self.stays and imports(self.unit) and all(map(imports, self.inserted)):
+            return []  # What heads imports heads this one, too.
+        return comments_about(self.leading, self.inserted, self.unit)
+
+    @property
+    def above_lines(self) -> Sequence[cst.EmptyLine]:
+        return self.leading[: len(self.leading) - len(self._own)]
+
+    def left_above(self, piece: cst.BaseStatement) -> Sequence[cst.EmptyLine]:
+        """What is left of the lines above what the unit has become."""
+        staying = comment_lines(lines_above(piece))[len(comment_lines(self.leading)) - len(self._own) :]
+        return staying[len(self._own) :] if self.moves else staying
 
 
 def empty() -> cst.SimpleStatementLine:

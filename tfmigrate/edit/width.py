@@ -153,29 +153,25 @@ class _Fitting:
     def _opened(self, line: str, tokens: _Tokens, outer: Sequence[_Pair]) -> str | None:
         """A line with what stands in one of its brackets on a line of its own, or each element on one."""
         indent = line[: len(line) - len(line.lstrip())]
-        filled = [pair for pair in outer if pair.opening + 1 < pair.closing]
-        calls = [pair for pair in filled if not _is_subscript(tokens, pair)]
-        fitting = [pair for pair in calls if self._leaves_fitting(line, indent, tokens, pair)]
-        full = [
-            brackets
-            for brackets in fitting
-            if tokens[brackets.closing].start[1] - tokens[brackets.opening].end[1] > _LITTLE
-        ]
-        pair = next(reversed(full or fitting or calls), None)
+        pair = self._pair_to_open(line, indent, tokens, outer)
         if pair is None:
             return None
         head, tail = tokens[pair.opening].end[1], tokens[pair.closing].start[1]
         newline, deeper = _newline(line), indent + self.unit
         body = [line[head:tail].strip()]
         if _columns(deeper + body[0]) > self.width:
-            commas = [tokens[comma].end[1] for comma in _commas(tokens, pair)]
-            ends = [head, *(commas or _clauses(tokens, pair)), tail]
-            body = [part for start, end in pairwise(ends) if (part := line[start:end].strip())]
-            if commas:
-                body[-1] = body[-1].rstrip(",") + ","
+            body = _elements(line, tokens, pair)
         if len(body) == 1 and head <= len(deeper):
             return None  # As wide as before.
         return newline.join([line[:head].rstrip(), *(deeper + part for part in body), indent + line[tail:]])
+
+    def _pair_to_open(self, line: str, indent: str, tokens: _Tokens, outer: Sequence[_Pair]) -> _Pair | None:
+        """The last of some brackets, if there is one behind which enough of a line goes to make it fit."""
+        filled = [pair for pair in outer if pair.opening + 1 < pair.closing]
+        calls = [pair for pair in filled if not _is_subscript(tokens, pair)]
+        fitting = [pair for pair in calls if self._leaves_fitting(line, indent, tokens, pair)]
+        full = [pair for pair in fitting if tokens[pair.closing].start[1] - tokens[pair.opening].end[1] > _LITTLE]
+        return next(reversed(full or fitting or calls), None)
 
     def _leaves_fitting(self, line: str, indent: str, tokens: _Tokens, pair: _Pair) -> bool:
         """Whether what stays of a line on both sides of a bracket is not too wide."""
@@ -233,6 +229,16 @@ def _directly_in(tokens: _Tokens, pair: _Pair) -> Iterator[int]:
         if depth == 0:
             yield number
         depth += token.string in _PAIRS
+
+
+def _elements(line: str, tokens: _Tokens, pair: _Pair) -> list[str]:
+    """The elements in a bracket of a line, or the clauses of the comprehension in it."""
+    commas = [tokens[comma].end[1] for comma in _commas(tokens, pair)]
+    ends = [tokens[pair.opening].end[1], *(commas or _clauses(tokens, pair)), tokens[pair.closing].start[1]]
+    parts = [part for start, end in pairwise(ends) if (part := line[start:end].strip())]
+    if commas:
+        parts[-1] = parts[-1].rstrip(",") + ","
+    return parts
 
 
 def _clauses(tokens: _Tokens, pair: _Pair) -> list[int]:

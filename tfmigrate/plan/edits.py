@@ -13,6 +13,7 @@ from tfmigrate.result import Finding
 from tfmigrate.written import Code, Written, nodes_of, text_of
 
 _Node = TypeVar("_Node", bound=cst.CSTNode)
+_Kind = TypeVar("_Kind")
 
 
 @dataclass(frozen=True)
@@ -218,6 +219,10 @@ Edit = (
     | Signature
     | ImportNames
 )
+
+
+def of_kind(edits: Iterable[Edit], kind: type[_Kind]) -> list[_Kind]:
+    return [edit for edit in edits if isinstance(edit, kind)]
 
 
 def place_of(edit: Edit) -> cst.CSTNode:

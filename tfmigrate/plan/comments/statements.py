@@ -5,17 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TypeVar
 
 import libcst as cst
 
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Arguments, Collapse, Edit, ImportNames, Insert, Remove, Replace, Unwrap
+from tfmigrate.plan.edits import Arguments, Collapse, Edit, ImportNames, Insert, Remove, Replace, Unwrap, of_kind
 from tfmigrate.understand.program import Unit, units_of
 from tfmigrate.walk import nodes_in, walk
 from tfmigrate.written import nodes_of
-
-_Kind = TypeVar("_Kind")
 
 
 class Changes:
@@ -25,39 +22,36 @@ class Changes:
         self._draft = draft
         self._module = draft.module
 
-    def _of(self, kind: type[_Kind]) -> list[_Kind]:
-        return [edit for edit in self._draft.edits if isinstance(edit, kind)]
-
     # ---- statements, by what becomes of them ----
 
     @cached_property
     def removed(self) -> set[cst.CSTNode]:
-        return {edit.node for edit in self._of(Remove)}
+        return {edit.node for edit in of_kind(self._draft.edits, Remove)}
 
     @cached_property
     def imports(self) -> set[cst.Import | cst.ImportFrom]:
         """Import statements that go."""
-        return {edit.node for edit in self._of(ImportNames) if not edit.parts}
+        return {edit.node for edit in of_kind(self._draft.edits, ImportNames) if not edit.parts}
 
     @cached_property
     def unwrapped(self) -> set[cst.CSTNode]:
         """Compound statements of which at most the content stays."""
-        return {edit.unit for edit in self._of(Unwrap)}
+        return {edit.unit for edit in of_kind(self._draft.edits, Unwrap)}
 
     @cached_property
     def whole(self) -> set[cst.CSTNode]:
         """Those that go with all that is in them."""
-        return {edit.unit for edit in self._of(Unwrap) if edit.suite is None}
+        return {edit.unit for edit in of_kind(self._draft.edits, Unwrap) if edit.suite is None}
 
     @cached_property
     def collapsed(self) -> set[cst.CSTNode]:
         """Choices with nothing left to choose."""
-        return {edit.node for edit in self._of(Collapse)}
+        return {edit.node for edit in of_kind(self._draft.edits, Collapse)}
 
     @cached_property
     def moved(self) -> set[cst.CSTNode]:
         """Statements whose comments move to a line that is written."""
-        return {unit for edit in self._of(Insert) for unit in edit.comments_of}
+        return {unit for edit in of_kind(self._draft.edits, Insert) for unit in edit.comments_of}
 
     @cached_property
     def wrapping(self) -> set[Unit]:
@@ -108,12 +102,12 @@ class Changes:
     @cached_property
     def renamed(self) -> set[cst.CSTNode]:
         """Names in whose place others are written."""
-        return {edit.node for edit in self._of(Replace) if isinstance(edit.node, cst.Name)}
+        return {edit.node for edit in of_kind(self._draft.edits, Replace) if isinstance(edit.node, cst.Name)}
 
     @cached_property
     def calls_below_lines(self) -> set[cst.Call]:
         """Calls below lines that are written for them: what they were given may be said there."""
-        below = {edit.before for edit in self._of(Insert)}
+        below = {edit.before for edit in of_kind(self._draft.edits, Insert)}
         lines = (unit for unit in below if isinstance(unit, cst.SimpleStatementLine))
         return {call for line in lines for call in nodes_in(line, cst.Call)}
 
