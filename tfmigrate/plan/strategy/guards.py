@@ -12,7 +12,7 @@ from typing import TypeGuard
 import libcst as cst
 
 from tfmigrate.plan.edits import Branch, Unwrap
-from tfmigrate.plan.strategy.naming import Merge
+from tfmigrate.plan.strategy.merged import Merge
 from tfmigrate.understand.contents import opaque_sites
 from tfmigrate.understand.lifecycle import Facts, Guard, Wrap
 from tfmigrate.understand.program import Module, dotted, errors_of, only_statement, suites_of, units_of

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import libcst as cst
 
-from tfmigrate.plan.strategy.naming import Merge, Naming, wrapped_assignment
+from tfmigrate.plan.strategy.merged import Merge, wrapped_assignment
+from tfmigrate.plan.strategy.naming import Naming
 from tfmigrate.understand.lifecycle import Wrap
 from tfmigrate.understand.program import Module, dotted
 from tfmigrate.understand.scopes import LexicalScope, Scopes

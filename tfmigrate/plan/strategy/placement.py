@@ -12,8 +12,8 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Insert, Move, Scope
 from tfmigrate.plan.strategy.late_devices import Raised
+from tfmigrate.plan.strategy.merged import Merge
 from tfmigrate.plan.strategy.model_group import written_again
-from tfmigrate.plan.strategy.naming import Merge
 from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.plan.strategy.remains import Remains
 from tfmigrate.plan.strategy.scope import Run

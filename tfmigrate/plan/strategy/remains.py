@@ -15,7 +15,7 @@ from tfmigrate.plan.strategy.compiles import compiled_again
 from tfmigrate.plan.strategy.guards import Blocks
 from tfmigrate.plan.strategy.idle_functions import IdleFunction, idle_functions
 from tfmigrate.plan.strategy.merge_names import merge
-from tfmigrate.plan.strategy.naming import Merge, wrapped_assignment
+from tfmigrate.plan.strategy.merged import Merge, wrapped_assignment
 from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.plan.strategy.superseded import superseded
 from tfmigrate.understand import names
