@@ -6,10 +6,10 @@
     python tools/mutants.py --module plan/keras/monitors.py
 
 A draw takes a module of plan/, or the carrier (the longer, the likelier), one place in it and one mistake, writes that
-into a copy of the repository and runs the related tests there: those named after the module, those that import it or
-mention a code that it or one of the few that import it reports, and the examples of these rules. What survives is
-printed with the tests that ran. The same seed draws the same mistakes as long as these modules are the same. Exit code
-1 where a mutant survived.
+into a copy of the repository and runs the related tests there: those named after the module, its room or one of the few
+that import it, those that import it or mention a code that it or one of these few reports, and the examples of these
+rules. What survives is printed with the tests that ran. The same seed draws the same mistakes as long as these modules
+are the same. Exit code 1 where a mutant survived.
 """
 
 from __future__ import annotations
@@ -142,10 +142,13 @@ def related(path: Path) -> tuple[list[str], list[str]]:
     reported = _codes_of(path)
     imported = ".".join(path.relative_to(ROOT).with_suffix("").parts)
     words = re.compile("|".join([rf"\b{re.escape(imported)}\b", *reported]))
+    names = [module.stem for module in (path, *_few_asking(path))]
     chosen = [
         test
         for test in sorted((ROOT / "tests" / "plan").rglob("test_*.py"))
-        if path.stem in test.stem or words.search(test.read_text(encoding="utf-8"))
+        if any(name in test.stem for name in names)
+        or test.stem.startswith(f"test_{path.parent.name}")
+        or words.search(test.read_text(encoding="utf-8"))
     ]
     chosen.append(ROOT / "tests" / "test_rewrite.py")
     # What reports nothing itself is seen in what every migration writes, and in what is refused.
@@ -154,11 +157,16 @@ def related(path: Path) -> tuple[list[str], list[str]]:
 
 def _codes_of(path: Path) -> set[str]:
     """The codes that a module reports, what it alone asks and the few that ask it; or what is reported above these."""
-    importers = _importers()
-    few = asking if len(asking := importers.get(path, set())) <= FEW else set()
-    near = (path, *few, *(part for part, asking in importers.items() if asking == {path}))
+    few = _few_asking(path)
+    near = (path, *few, *(part for part, asking in _importers().items() if asking == {path}))
     found = {getattr(codes, name) for module in near for name in _CODES.findall(_text(module))} | _pages_with(path)
     return found or set().union(*map(_codes_of, few))
+
+
+def _few_asking(path: Path) -> set[Path]:
+    """The modules of plan/ that import one, where they are few."""
+    asking = _importers().get(path, set())
+    return asking if len(asking) <= FEW else set()
 
 
 @cache
