@@ -26,7 +26,7 @@ from tfmigrate.plan.estimator.of_keras import OfKerasModel
 from tfmigrate.plan.estimator.own_code import run_by
 from tfmigrate.plan.estimator.passing import Passing
 from tfmigrate.plan.estimator.reader import Build
-from tfmigrate.plan.estimator.strategy import name_where_made
+from tfmigrate.plan.estimator.strategy_calls import name_where_made
 from tfmigrate.plan.estimator.whole import TRAINS, Whole, say_alone
 from tfmigrate.plan.names.unread import drop_unread
 from tfmigrate.plan.workers import OfEstimator

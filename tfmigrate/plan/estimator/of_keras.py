@@ -22,7 +22,7 @@ from tfmigrate.plan.estimator.inputs import Inputs
 from tfmigrate.plan.estimator.migration import settings_of
 from tfmigrate.plan.estimator.passing import Passing
 from tfmigrate.plan.estimator.reader import Outcome
-from tfmigrate.plan.estimator.strategy import name_where_made
+from tfmigrate.plan.estimator.strategy_calls import name_where_made
 from tfmigrate.plan.estimator.whole import TRAINS, Whole
 from tfmigrate.plan.on_strategy.outside import sites_of
 from tfmigrate.plan.on_strategy.rescope import SETUP
