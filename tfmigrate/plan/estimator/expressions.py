@@ -9,8 +9,9 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import is_none, text_of
 from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.estimator import network, penalties, training
+from tfmigrate.plan.estimator import penalties, training
 from tfmigrate.plan.estimator.model_reader import ModelReader
+from tfmigrate.plan.estimator.operations import OF_GRAPH
 from tfmigrate.plan.estimator.tensorflow_calls import read_call
 from tfmigrate.plan.estimator.things import (
     MODES,
@@ -103,7 +104,7 @@ def _needs_plain_inside(reader: ModelReader, node: cst.BaseExpression) -> None:
     """Refuse where what is written inside a comprehension or lambda is more than plain."""
     for call in calls_in(node):
         name = reader.symbol(call.func) or ""
-        if name.startswith(("layers.", "contrib.layers.")) or name in network.OF_GRAPH:
+        if name.startswith(("layers.", "contrib.layers.")) or name in OF_GRAPH:
             message = f"tf.{name} stands in a comprehension or lambda, which is not followed"
             raise reader.refuse(codes.NO_KERAS_LAYER, call, message)
     words = {part.attr for part in nodes_in(node, cst.Attribute)}

@@ -1,9 +1,7 @@
-"""The network of a model function: layers and operations of TensorFlow 1, and the Keras layers they become."""
+"""The network of a model function: layers of TensorFlow 1, and the Keras layers they become."""
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import libcst as cst
@@ -15,52 +13,24 @@ from tfmigrate.plan.estimator import penalties, things
 from tfmigrate.plan.estimator.layers import (
     ACTIVATIONS,
     CALLABLE,
-    CROSS_ENTROPIES,
     INITIALIZERS,
     LAYER_CLASSES,
     POSITIONS,
-    READINGS,
     REGULARIZERS,
     UNKNOWN_TO_KERAS,
     Layer,
 )
-from tfmigrate.plan.estimator.reader import SQUARES, Reader, training_modes
+from tfmigrate.plan.estimator.reader import Reader, training_modes
 from tfmigrate.plan.estimator.things import (
-    PLAIN,
     TRAIN,
-    Each,
-    Export,
-    Labels,
-    Plain,
     Reading,
     Tensor,
     Tensors,
     Thing,
 )
-from tfmigrate.understand.reaching import parameters_of
 from tfmigrate.understand.scopes import numbered
-from tfmigrate.walk import nodes_in, walk
+from tfmigrate.walk import walk
 from tfmigrate.written import Code, Written, listed
-
-_ON_FEATURES = frozenset({"cast", "expand_dims", "squeeze", "transpose"})
-"""Operations on the features that a layer may apply."""
-_BETWEEN = CALLABLE | {"nn.avg_pool", "nn.max_pool", "pad"}
-"""Operations between layers without a layer of Keras for all their arguments, the same in TensorFlow 1 and 2."""
-_ALIKE = {"nn.avg_pool": 4, "nn.max_pool": 4, "pad": 3}
-"""How many arguments have the same places in TensorFlow 1 and 2."""
-_ARGUMENT = "values"
-OF_GRAPH = frozenset(
-    {
-        "get_variable", "get_local_variable", "Variable", "placeholder", "placeholder_with_default",
-        "add_to_collection", "get_default_graph", "get_variable_scope", "trainable_variables", "global_variables",
-        "local_variables", "model_variables", "moving_average_variables", "train.init_from_checkpoint",
-        "train.warm_start", "train.Saver", "train.ExponentialMovingAverage", "contrib.framework.init_from_checkpoint",
-        "contrib.framework.assign_from_checkpoint", "contrib.framework.assign_from_checkpoint_fn",
-        "contrib.framework.get_variables_to_restore", "contrib.slim.get_variables_to_restore",
-        "contrib.slim.assign_from_checkpoint_fn",
-    }
-)  # fmt: skip
-"""What makes variables in the graph of TensorFlow 1, or finds those that are in it."""
 
 
 def tensor(reader: Reader, node: cst.BaseExpression) -> cst.BaseExpression:
@@ -147,7 +117,7 @@ def _layer(
 ) -> Thing:
     note_rank(reader, node, layer.keras, inputs)
     rate = named.get("rate") if layer.keras == "Dropout" else None
-    chosen = rate is not None and _is_chosen(reader, rate.value, 0)
+    chosen = rate is not None and drops_in_training_alone(reader, rate.value, 0)
     told = training_modes(reader, training.value) if training is not None else None
     if not (chosen and told is not None and TRAIN in told) and _is_idle(reader, node, layer, training):
         reader.edit(Replace(node, (inputs,)))
@@ -160,7 +130,7 @@ def _layer(
     return Tensor(node)
 
 
-def _is_chosen(reader: Reader, node: cst.BaseExpression, idle: float) -> bool:
+def drops_in_training_alone(reader: Reader, node: cst.BaseExpression, idle: float) -> bool:
     """Whether a setting of a dropout is the one with which nothing is dropped, but for training."""
     thing = reader.read(node)
     others = [value for mode, value in thing.by_mode if mode in reader.modes - {TRAIN}] if isinstance(
@@ -168,41 +138,6 @@ def _is_chosen(reader: Reader, node: cst.BaseExpression, idle: float) -> bool:
     return bool(others) and all(
         isinstance(value, cst.Integer | cst.Float) and value.evaluated_value == idle for value in others
     )
-
-
-def nn_dropout(reader: Reader, node: cst.Call) -> Tensor:
-    """`tf.nn.dropout`, where it drops in training alone: it is passed what it keeps, or in an arm for training."""
-    named = named_arguments(node, ("x", "keep_prob", "noise_shape", "seed", "name", "rate"))
-    keep, rate = (named or {}).get("keep_prob"), (named or {}).get("rate")
-    known = {"x", "keep_prob", "rate", "seed", "name"}
-    given = keep if keep is not None else rate
-    if named is None or not set(named) <= known or "x" not in named or given is None or (keep and rate):
-        raise reader.refuse(codes.NO_KERAS_LAYER, node, "the arguments of this dropout cannot be read")
-    symbols = reader.program.modules[reader.module].symbols
-    both = any(symbol.startswith("tensorflow.compat.v1") for symbol in symbols.values())
-    if given.keyword is None and both and "compat.v1" not in symbols.get(node.func, ""):
-        message = "whether this number is kept or dropped depends on the version of TensorFlow: write `rate=`"
-        raise reader.refuse(codes.NO_KERAS_LAYER, given.value, message)
-    inputs = tensor(reader, named["x"].value)
-    note_rank(reader, node, "Dropout", inputs)
-    in_arm = reader.modes == {TRAIN} and isinstance(reader.read(given.value), Plain)
-    if not in_arm and not _is_chosen(reader, given.value, 0 if keep is None else 1):
-        message = "this dropout drops in evaluation too, and Keras's in training alone"
-        raise reader.refuse(codes.NO_KERAS_LAYER, node, message)
-    value = given.value
-    chosen = reader.read(value)
-    if isinstance(chosen, things.Choice) and isinstance(value, cst.IfExp):
-        value = chosen.of(frozenset({TRAIN})).get(TRAIN) or value
-    simple = isinstance(value, cst.Name | cst.Float | cst.Integer | cst.Attribute | cst.Subscript | cst.Call)
-    kept = Written.at(value) if simple else Written.of("(", value, ")")
-    settings = [Written.at(value) if keep is None else Written.of("1 - ", kept)]
-    if "seed" in named:
-        reader.needs_plain(named["seed"].value)
-        settings.append(Written.of("seed=", named["seed"].value))
-    reader.dropouts.add(node)
-    inside = Written.joined(settings, ", ")
-    reader.edit(Replace(node, (f"{reader.tf}.keras.layers.Dropout(", *inside.code, ")(", inputs, ")")))
-    return Tensor(node)
 
 
 def _is_idle(reader: Reader, node: cst.Call, layer: Layer, training: cst.Arg | None) -> bool:
@@ -299,7 +234,7 @@ def setting(reader: Reader, name: str, node: cst.BaseExpression) -> Written | No
             return _initializer(reader, symbol, call.args if call is not None else ())
         if symbol is not None and not symbol.startswith("keras.initializers."):
             raise reader.refuse(codes.NO_KERAS_LAYER, node, f"tf.{symbol} is not a known initializer")
-    if name != "rate" or not _is_chosen(reader, node, 0):
+    if name != "rate" or not drops_in_training_alone(reader, node, 0):
         reader.needs_plain(node)
     return None
 
@@ -320,235 +255,3 @@ def _initializer(reader: Reader, symbol: str, args: Sequence[cst.Arg]) -> Writte
         if key not in named and POSITIONS[key] >= positional
     ]
     return Written.of(f"{reader.tf}.keras.initializers.{keras}(", Written.joined(inside, ", "), ")")
-
-
-def _in_lambda(reader: Reader, node: cst.Call, first: cst.BaseExpression, *, raw: bool) -> Tensor:
-    """An operation as a layer: Keras 3 takes no function of TensorFlow between its own."""
-    changing = _changing(reader, node, first)
-    if changing:
-        message = f"`{min(changing)}` may have another value when a Lambda layer reads it: write that value out"
-        raise reader.refuse(codes.NO_KERAS_LAYER, node, message)
-    inside = Written.at(node, {first: Written.of(_ARGUMENT)}).apart()
-    tensor(reader, first)
-    reader.ranks[node] = reader.ranks.get(first) if reader.symbol_of_call(node) not in _ON_FEATURES else None
-    layer = f"{reader.tf}.keras.layers.Lambda(lambda {_ARGUMENT}: "
-    reader.edit(Replace(node, (layer, *inside.code, ")(", first, ")")))
-    return Tensor(node, raw=raw)
-
-
-def _changing(reader: Reader, node: cst.Call, first: cst.BaseExpression) -> set[str]:
-    """The variables of the model function and its helpers that an operation reads beside its input, and that are bound
-    in more than one place, or in a loop: a lambda reads them when the model runs, not when it is made."""
-    own = set(walk(first))
-    read = {name.value for name in nodes_in(node, cst.Name) if name not in own} & reader.names.keys()
-    if reader.repeats:
-        return read
-    bound = Counter(
-        name.value
-        for function in reader.plan.functions
-        for part in walk(function.body)
-        for target in ([part.target] if isinstance(part, cst.AssignTarget | cst.AugAssign | cst.For) else [])
-        for name in nodes_in(target, cst.Name)
-    )
-    given = {name for function in reader.plan.functions for name in parameters_of(function)}
-    return {name for name in read if bound[name] + (name in given) > 1}
-
-
-def operation(reader: Reader, node: cst.Call, name: str) -> Thing:
-    args = node.args
-    first = args[0].value if args and not args[0].star else None
-    if name in CROSS_ENTROPIES or name in SQUARES:
-        return Each(node)
-    if name.startswith("estimator.export."):
-        return Export()
-    if name.startswith("feature_column."):
-        raise reader.refuse(codes.CANNED_ESTIMATOR, node, "feature columns: use Keras preprocessing layers instead")
-    if name == "identity" and first is not None:
-        return _identity(reader, node, first)
-    read = [reader.read(arg.value) for arg in args]
-    if all(isinstance(thing, Plain) for thing in read):
-        if name in OF_GRAPH:
-            raise reader.refuse(codes.NO_KERAS_LAYER, node, f"tf.{name} has no place in a Keras model")
-        # One initializer of Keras would give layers of the same shape the same values.
-        made = name in INITIALIZERS and name.startswith("contrib.")
-        return things.Initializer(node) if made or name in penalties.REGULARIZERS else PLAIN
-    if first is None:
-        raise reader.refuse(codes.NO_KERAS_LAYER, node, f"tf.{name} has no layer in Keras")
-    subject = read[0]
-    plain = all(isinstance(thing, Plain) for thing in read[1:])
-    result: Thing | None = None
-    if isinstance(subject, Tensor) and plain and args[0].keyword is None:
-        result = _applied(reader, node, name, first, subject)
-    if result is None and all(isinstance(thing, Labels | Plain) for thing in read):
-        result = _of_labels(reader, node, name, subject)
-    if result is None and all(isinstance(thing, Tensor | Plain | Tensors) for thing in read):
-        result = _tensor_operation(reader, node, name, first, subject)
-    if result is None and all(isinstance(thing, Tensor | Reading | Plain) for thing in read):
-        result = _reading(reader, node, name, subject)
-    if result is not None:
-        return result
-    raise reader.refuse(codes.NO_KERAS_LAYER, node, f"tf.{name} has no known counterpart among Keras layers")
-
-
-def _applied(reader: Reader, node: cst.Call, name: str, first: cst.BaseExpression, subject: Tensor) -> Tensor | None:
-    """An operation that stays, in a Lambda layer; None for any other."""
-    if subject.raw and name in _ON_FEATURES:
-        return _in_lambda(reader, node, first, raw=True)
-    rank = reader.ranks.get(subject.node) or 0
-    axes = _axes(reader, node) if name == "squeeze" and rank > 2 else None
-    renamed = "squeeze_dims" in {arg.keyword.value for arg in node.args if arg.keyword is not None}
-    if axes and not renamed and not _drops_last(reader, node, rank):
-        squeezed = _in_lambda(reader, node, first, raw=False)
-        reader.ranks[node] = rank - len(axes)
-        return squeezed
-    if name in _BETWEEN and sum(arg.keyword is None for arg in node.args) <= _ALIKE.get(name, 2):
-        return _in_lambda(reader, node, first, raw=False)
-    return None
-
-
-def _identity(reader: Reader, node: cst.Call, argument: cst.BaseExpression) -> Thing:
-    """`tf.identity(x)`: what is passed on; the call goes where it is a tensor."""
-    thing = reader.read(argument)
-    if not isinstance(thing, Tensor):
-        return thing
-    reader.edit(Replace(node, (argument,)))
-    return Tensor(node)
-
-
-def _of_labels(reader: Reader, node: cst.Call, name: str, subject: Thing) -> Thing | None:
-    """An operation on the labels; None where it is not known what it makes of them."""
-    if not isinstance(subject, Labels):
-        return None
-    if name == "reshape" and _is_flat(reader, node):
-        return Labels(subject.form, flat=True)
-    if name in ("cast", "to_int32", "to_int64", "to_float", "reshape", "squeeze", "expand_dims"):
-        return subject
-    if name == "one_hot":
-        named = named_arguments(node, ("indices", "depth"))
-        if named is not None and set(named) <= {"indices", "depth", "dtype", "name"}:
-            return Labels("onehot")
-    if name == "argmax":
-        return Labels(f"{_argmax(reader, node)} of {subject.form}")
-    return None
-
-
-def _reading(reader: Reader, node: cst.Call, name: str, subject: Thing) -> Reading | None:
-    """What is computed from the model's output, in a form that NumPy computes too."""
-    if not isinstance(subject, Tensor | Reading) or not _is_reading(name):
-        return None
-    flat = name == "reshape" and _is_flat(reader, node)
-    rank = reader.ranks.get(subject.node) or 0
-    if isinstance(subject, Tensor) and rank > 2 and name == "squeeze" and not _drops_last(reader, node, rank):
-        message = (
-            f"which of the {rank} dimensions go is not known here, and Keras would compare labels and output of other "
-            "shapes: write `axis=`, or a Reshape layer"
-        )
-        raise reader.refuse(codes.NO_KERAS_LAYER, node, message)
-    form = "squeezed" if name == "squeeze" or flat else name
-    if name.removeprefix("math.") == "argmax":
-        form = _argmax(reader, node)
-    if isinstance(subject, Tensor):
-        return Reading(node, subject, form, flat and rank > 2)
-    return Reading(node, subject.of, form if subject.form in ("", "squeezed") else f"{name} of {subject.form}")
-
-
-def _is_flat(reader: Reader, node: cst.Call) -> bool:
-    """`tf.reshape(x, [-1])`."""
-    named = named_arguments(node, ("tensor", "shape", "name")) or {}
-    return "shape" in named and reader.module.code(named["shape"].value) in ("[-1]", "(-1,)", "-1")
-
-
-def _axes(reader: Reader, node: cst.Call) -> set[int] | None:
-    """The axes that `tf.squeeze` names; None where they are not written out."""
-    given = named_arguments(node, ("input", "axis", "name", "squeeze_dims")) or {}
-    axis = given.get("axis", given.get("squeeze_dims"))
-    text = re.sub(r"[\s()\[\]]", "", reader.module.code(axis.value)) if axis is not None else ""
-    numbers = text.strip(",").split(",")
-    return {int(number) for number in numbers} if all(re.fullmatch(r"-?\d+", number) for number in numbers) else None
-
-
-def _drops_last(reader: Reader, node: cst.Call, rank: int) -> bool:
-    """Whether `tf.squeeze` takes the last dimension away and no other, as Keras does where labels have one less."""
-    axes = _axes(reader, node)
-    return axes is not None and {axis % rank for axis in axes} == {rank - 1}
-
-
-def _argmax(reader: Reader, node: cst.Call) -> str:
-    """ "argmax" where it runs over the classes; the default runs over the batch."""
-    named = named_arguments(node, ("input", "axis")) or {}
-    axis = named.get("axis", named.get("dimension"))
-    over = reader.module.code(axis.value) if axis is not None else "0"
-    return "argmax" if over in ("1", "-1") else f"argmax over axis {over}"
-
-
-def _tensor_operation(
-    reader: Reader, node: cst.Call, name: str, first: cst.BaseExpression, subject: Thing
-) -> Thing | None:
-    """An operation between layers as a layer; None where it is none."""
-    layers = f"{reader.tf}.keras.layers"
-    if name in ACTIVATIONS and name not in READINGS and isinstance(subject, Tensor):
-        code = f"{layers}.Activation({reader.quote}{ACTIVATIONS[name]}{reader.quote})"
-        reader.edit(Replace(node, (code, "(", first, ")")))
-        reader.ranks[node] = reader.ranks.get(subject.node)
-        return Tensor(node)
-    if name == "reshape":
-        return _reshape(reader, node, first)
-    if name == "reduce_mean" and isinstance(subject, Tensor):
-        return _global_average(reader, node, first)
-    if name == "concat" and isinstance(subject, Tensors):
-        passed = named_arguments(node, ("values", "axis", "name")) or {}
-        axis = passed.get("axis")
-        if axis is not None and reader.module.code(axis.value) != "0":
-            reader.edit(Replace(node, (f"{layers}.Concatenate(axis=", axis.value, ")(", first, ")")))
-            return Tensor(node)
-    named = named_arguments(node, ("x", "y"))
-    if name in ("add", "multiply", "subtract") and named is not None and set(named) == {"x", "y"}:
-        operator = {"add": "+", "multiply": "*", "subtract": "-"}[name]
-        reader.edit(Replace(node, ("(", named["x"].value, f" {operator} ", named["y"].value, ")")))
-        return Tensor(node)
-    return None
-
-
-def _reshape(reader: Reader, node: cst.Call, tensor: cst.BaseExpression) -> Tensor | None:
-    """`tf.reshape(x, [-1, ...])` as a layer; None for a shape that begins otherwise."""
-    passed = named_arguments(node, ("tensor", "shape", "name")) or {}
-    shape = passed.get("shape")
-    listing = shape.value if shape is not None else None
-    sizes = [element.value for element in listing.elements] if isinstance(listing, cst.List | cst.Tuple) else []
-    if len(sizes) < 2 or not _is_minus_one(sizes[0]) or "tensor" not in passed:
-        return None
-    reader.ranks[node] = len(sizes)
-    inside = (*listed([(size,) for size in sizes[1:]]), "," if len(sizes) == 2 else "")
-    reader.edit(Replace(node, (f"{reader.tf}.keras.layers.Reshape((", *inside, "))(", tensor, ")")))
-    return Tensor(node)
-
-
-def _global_average(reader: Reader, node: cst.Call, tensor: cst.BaseExpression) -> Tensor | None:
-    """`tf.reduce_mean(x, [1, 2])` as a layer; None for other axes."""
-    passed = named_arguments(node, ("input_tensor", "axis", "keepdims", "name")) or {}
-    axis = passed.get("axis", passed.get("reduction_indices"))
-    over = re.sub(r"\s", "", reader.module.code(axis.value)).strip("()[]") if axis is not None else ""
-    # Keras refuses a tensor of another rank, so a wrong guess fails loudly.
-    form = {"1,2": "", "2,3": f"data_format={reader.quote}channels_first{reader.quote}"}.get(over)
-    if form is None or not set(passed) <= {"input_tensor", "axis", "reduction_indices", "name"}:
-        return None
-    reader.ranks[node] = 2
-    reader.edit(Replace(node, (f"{reader.tf}.keras.layers.GlobalAveragePooling2D({form})(", tensor, ")")))
-    return Tensor(node)
-
-
-def _is_reading(name: str) -> bool:
-    """Operations on the model's output that NumPy values take as well."""
-    return name in READINGS or name.removeprefix("math.") in {
-        "argmax", "cast", "squeeze", "reshape", "round", "expand_dims", "reduce_max", "exp", "greater", "floor",
-        "clip_by_value",
-    }  # fmt: skip
-
-
-def _is_minus_one(node: cst.BaseExpression) -> bool:
-    return (
-        isinstance(node, cst.UnaryOperation)
-        and isinstance(node.operator, cst.Minus)
-        and isinstance(node.expression, cst.Integer)
-        and node.expression.evaluated_value == 1
-    )

@@ -11,6 +11,7 @@ from tfmigrate.plan.estimator import network, training
 from tfmigrate.plan.estimator.keras_layers import keras_call
 from tfmigrate.plan.estimator.layers import LAYER_CLASSES
 from tfmigrate.plan.estimator.model_reader import ModelReader
+from tfmigrate.plan.estimator.operations import OF_GRAPH
 from tfmigrate.plan.estimator.own_code import builds
 from tfmigrate.plan.estimator.own_functions import read_building, read_closure, read_computing
 from tfmigrate.plan.estimator.reader import Unconvertible
@@ -57,7 +58,7 @@ def read_other_call(reader: ModelReader, node: cst.Call) -> Thing:
         losses = training.keras_loss(reader, node, func)
         if losses is not None:
             return losses
-    if isinstance(func, cst.Attribute) and reader.symbol_of_call(func.value) in network.OF_GRAPH:
+    if isinstance(func, cst.Attribute) and reader.symbol_of_call(func.value) in OF_GRAPH:
         message = f"`{reader.module.code(func.value)}` has no place in a Keras model"
         raise reader.refuse(codes.NO_KERAS_LAYER, node, message)
     if _asks_for_dict(reader, node):

@@ -8,8 +8,10 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import named_arguments, text_of
 from tfmigrate.plan.estimator import network, penalties, training
 from tfmigrate.plan.estimator.contrib import contrib_layer, layer_of
+from tfmigrate.plan.estimator.dropouts import nn_dropout
 from tfmigrate.plan.estimator.layers import LAYER_CLASSES, LAYERS, LOGGING_HOOKS, SCHEDULES
 from tfmigrate.plan.estimator.model_reader import ModelReader
+from tfmigrate.plan.estimator.operations import operation
 from tfmigrate.plan.estimator.program_calls import read_other_call
 from tfmigrate.plan.estimator.things import (
     PLAIN,
@@ -33,7 +35,7 @@ def read_call(reader: ModelReader, node: cst.Call) -> Thing:
         return read_other_call(reader, node)
     head, _, last = name.rpartition(".")
     if name == "nn.dropout":
-        return network.nn_dropout(reader, node)
+        return nn_dropout(reader, node)
     if head == "layers" and last in LAYERS:
         return network.layer_function(reader, node, LAYERS[last])
     if head == "layers" and last in LAYER_CLASSES:
@@ -63,7 +65,7 @@ def read_call(reader: ModelReader, node: cst.Call) -> Thing:
     if averaged is not None:
         return training.read_mean(reader, node, averaged)
     summed = _summed(reader, node) if name == "reduce_sum" else None
-    return summed or network.operation(reader, node, name)
+    return summed or operation(reader, node, name)
 
 
 def _of_graph(reader: ModelReader, node: cst.Call, name: str) -> Thing | None:
