@@ -79,14 +79,18 @@ _LAYERS: Mapping[str, _Layer] = {
     "avg_pool2d": _Layer("AveragePooling2D", _POOL, _POOLED, {"strides": "2"}, plain=1),
     "flatten": _Layer("Flatten", ("outputs_collections", "scope"), {}),
     "dropout": _Layer(
-        "Dropout", ("keep_prob", "noise_shape", "is_training", "outputs_collections", "scope", "seed"), {"seed": "seed"}
+        "Dropout",
+        ("keep_prob", "noise_shape", "is_training", "outputs_collections", "scope", "seed"),
+        {"keep_prob": "rate", "seed": "seed"},
+        {"rate": "0.5"},
+        plain=1,
     ),
     "batch_norm": _NORM,
 }
 _WORDS = frozenset({"activation", "padding"})
 """Parameters of Keras whose defaults above are words."""
-_TOLD = frozenset({"is_training", "scope", "keep_prob", "fused", "updates_collections"})
-"""Parameters that are read apart."""
+_TOLD = frozenset({"is_training", "scope", "activation_fn", "fused", "updates_collections"})
+"""Parameters that are read apart where the layer of Keras has none of them."""
 _FORMATS = {"NHWC": "channels_last", "NCHW": "channels_first"}
 
 
@@ -132,34 +136,36 @@ def contrib_layer(reader: Reader, node: cst.Call, function: str) -> Thing:
 
 def _settings(reader: Reader, node: cst.Call, layer: _Layer, named: Mapping[str, cst.Arg]) -> list[Code]:
     """The arguments of the Keras layer."""
-    own = {**layer.renamed, "activation_fn": "activation"} if layer.keras == "BatchNormalization" else layer.renamed
-    given: dict[str, Written | None] = {}
-    for name, arg in named.items():
-        if name in own and not (layer.keras == "BatchNormalization" and name == "activation_fn"):
-            given[own[name]] = None if is_none(arg.value) else _value(reader, own[name], arg.value)
-        elif name not in _TOLD and name not in own and not is_none(arg.value) and not is_false(arg.value):
-            if name.endswith("regularizer"):
-                penalties.leave_out(reader, arg.value)
-                continue
-            raise reader.refuse(codes.NO_KERAS_LAYER, arg.value, f"Keras has no `{name}=`")
+    given = _renamed(reader, layer, named)
     if "bias_initializer" in given and given["bias_initializer"] is None:
         given["use_bias"] = Written.of("False")
-    if layer.keras == "Dropout":
-        keep = named.get("keep_prob")
-        given["rate"] = Written.of("0.5") if keep is None else Written.of("1 - ", Written.at(keep.value).apart())
     for name, default in layer.defaults.items():
         given.setdefault(name, Written.of(quoted(default, reader.quote) if name in _WORDS else default))
-    scope = named.get("scope")
-    if scope is not None and text_of(scope.value) is not None:
-        given["name"] = network.layer_name(reader, node, scope.value)
-    called = scope.value if scope is not None and not is_none(scope.value) else None
+    scope = named["scope"].value if "scope" in named else None
+    if scope is not None and text_of(scope) is not None:
+        given["name"] = network.layer_name(reader, node, scope)
+    called = scope if scope is not None and not is_none(scope) else None
     penalties.note_layer(reader, layer.keras, called, given.get("name"), contrib=True)
     plain = [layer.renamed[name] for name in layer.parameters[: layer.plain]]
-    if layer.keras == "Dropout":
-        plain = ["rate"]
     order = [*plain, *(name for name in given if name not in plain)]
     values = [(name, value) for name in order if (value := given.get(name)) is not None]
     return [(value if name in plain else Written.of(f"{name}=", value)).code for name, value in values]
+
+
+def _renamed(reader: Reader, layer: _Layer, named: Mapping[str, cst.Arg]) -> dict[str, Written | None]:
+    """What is given to the parameters that Keras has too; None for None. Raises Unconvertible for what it lacks."""
+    given: dict[str, Written | None] = {}
+    for name, arg in named.items():
+        if name in layer.renamed:
+            keras = layer.renamed[name]
+            given[keras] = None if is_none(arg.value) else _value(reader, keras, arg.value)
+        elif name in _TOLD or is_none(arg.value) or is_false(arg.value):
+            continue
+        elif name.endswith("regularizer"):
+            penalties.leave_out(reader, arg.value)
+        else:
+            raise reader.refuse(codes.NO_KERAS_LAYER, arg.value, f"Keras has no `{name}=`")
+    return given
 
 
 def _value(reader: Reader, name: str, node: cst.BaseExpression) -> Written:
@@ -169,6 +175,8 @@ def _value(reader: Reader, name: str, node: cst.BaseExpression) -> Written:
         if text not in _FORMATS:
             raise reader.refuse(codes.NO_KERAS_LAYER, node, "this `data_format=` is not a plain one")
         return Written.of(quoted(_FORMATS[text], reader.quote))
+    if name == "rate":
+        return Written.of("1 - ", Written.at(node).apart())
     if name == "padding" and text is not None:
         return Written.of(quoted(text.lower(), reader.quote))
     return network.setting(reader, name, node) or Written.at(node)

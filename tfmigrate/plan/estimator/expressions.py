@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import libcst as cst
 
@@ -45,30 +46,13 @@ from tfmigrate.plan.estimator.things import (
 )
 from tfmigrate.walk import calls_in, nodes_in
 
+_LISTED = (cst.Tuple, cst.List, cst.Set)
 _EQUALITIES = (cst.Equal, cst.NotEqual, cst.Is, cst.IsNot)
 
 
 def read_expression(reader: ModelReader, node: cst.BaseExpression) -> Thing:
-    if isinstance(node, cst.Name):
-        return _name(reader, node)
-    if isinstance(node, cst.Call):
-        return read_call(reader, node)
-    if isinstance(node, cst.Subscript):
-        return _subscript(reader, node)
-    if isinstance(node, cst.Comparison):
-        return _comparison(reader, node)
-    if isinstance(node, cst.BooleanOperation):
-        return _boolean(reader, node)
-    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
-        inner = reader.read(node.expression)
-        return Training(MODES - inner.modes) if isinstance(inner, Training) else inner
-    if isinstance(node, cst.Dict):
-        return _dict(reader, node)
-    if isinstance(node, cst.Tuple | cst.List):
-        return _list(reader, node)
-    if isinstance(node, cst.Attribute):
-        return _attribute(reader, node)
-    return _operation(reader, node)
+    read = _READ.get(type(node))
+    return PLAIN if read is None else read(reader, node)
 
 
 def _attribute(reader: ModelReader, node: cst.Attribute) -> Thing:
@@ -82,7 +66,16 @@ def _attribute(reader: ModelReader, node: cst.Attribute) -> Thing:
     return PLAIN
 
 
-def _conditional(reader: ModelReader, node: cst.IfExp, test: Training) -> Thing:
+def _conditional(reader: ModelReader, node: cst.IfExp) -> Thing:
+    test = reader.read(node.test)
+    if isinstance(test, Training):
+        return _by_mode(reader, node, test)
+    if all(isinstance(thing, Plain) for thing in (test, reader.read(node.body), reader.read(node.orelse))):
+        return PLAIN
+    raise reader.refuse(codes.NO_KERAS_LAYER, node, f"`{reader.module.code(node)}` has no counterpart in Keras")
+
+
+def _by_mode(reader: ModelReader, node: cst.IfExp, test: Training) -> Thing:
     """`a if mode == TRAIN else b`, of which one at least is no part of the model: its statement goes."""
     outer = reader.modes
     things: list[tuple[str, Thing]] = []
@@ -120,32 +113,40 @@ def _needs_plain_inside(reader: ModelReader, node: cst.BaseExpression) -> None:
             raise reader.refuse(codes.NO_KERAS_LAYER, node, message)
 
 
-def _operation(reader: ModelReader, node: cst.BaseExpression) -> Thing:
-    test = reader.read(node.test) if isinstance(node, cst.IfExp) else None
-    if isinstance(node, cst.IfExp) and isinstance(test, Training):
-        return _conditional(reader, node, test)
-    divided = training.read_divided(reader, node) if isinstance(node, cst.BinaryOperation) else None
-    if divided is not None:
-        return divided
-    if isinstance(node, cst.BaseComp | cst.Lambda):
-        penalty = penalties.read_listed(reader, node) if isinstance(node, cst.BaseComp) else None
-        if penalty is not None:
-            return penalty
-        _needs_plain_inside(reader, node)
-    parts = [reader.read(part) for part in _operands(node)]
+def _function_inside(reader: ModelReader, node: cst.BaseComp | cst.Lambda) -> Thing:
+    penalty = penalties.read_listed(reader, node) if isinstance(node, cst.BaseComp) else None
+    if penalty is not None:
+        return penalty
+    _needs_plain_inside(reader, node)
+    return PLAIN
+
+
+def _unary(reader: ModelReader, node: cst.UnaryOperation) -> Thing:
+    thing = reader.read(node.expression)
+    if isinstance(node.operator, cst.Not):
+        return Training(MODES - thing.modes) if isinstance(thing, Training) else thing
+    return _computed(reader, node, [thing])
+
+
+def _binary(reader: ModelReader, node: cst.BinaryOperation) -> Thing:
+    divided = training.read_divided(reader, node)
+    return divided or _computed(reader, node, [reader.read(node.left), reader.read(node.right)])
+
+
+def _computed(reader: ModelReader, node: cst.BinaryOperation | cst.UnaryOperation, parts: list[Thing]) -> Thing:
+    """What arithmetic with these things gives. Raises Unconvertible."""
     if all(isinstance(part, Plain) for part in parts):
         return PLAIN
-    if isinstance(node, cst.BinaryOperation | cst.UnaryOperation):
-        if all(isinstance(part, Plain | Tensor) for part in parts):
-            return Tensor(node)
-        whole = penalties.combined(reader, node, *parts) if isinstance(node, cst.BinaryOperation) else None
-        if whole is not None:
-            return whole
-        if any(isinstance(part, Choice) for part in parts):
-            message = f"`{reader.module.code(node)}` is another value in training than elsewhere"
-            raise reader.refuse(codes.NO_KERAS_LAYER, node, message)
-        if all(isinstance(part, Plain | Reading) for part in parts):
-            return Reading(node, next(part.of for part in parts if isinstance(part, Reading)))
+    if all(isinstance(part, Plain | Tensor) for part in parts):
+        return Tensor(node)
+    whole = penalties.combined(reader, node, *parts) if isinstance(node, cst.BinaryOperation) else None
+    if whole is not None:
+        return whole
+    if any(isinstance(part, Choice) for part in parts):
+        message = f"`{reader.module.code(node)}` is another value in training than elsewhere"
+        raise reader.refuse(codes.NO_KERAS_LAYER, node, message)
+    if all(isinstance(part, Plain | Reading) for part in parts):
+        return Reading(node, next(part.of for part in parts if isinstance(part, Reading)))
     raise reader.refuse(codes.NO_KERAS_LAYER, node, f"`{reader.module.code(node)}` has no counterpart in Keras")
 
 
@@ -206,23 +207,9 @@ def _subscript(reader: ModelReader, node: cst.Subscript) -> Thing:
 
 def _comparison(reader: ModelReader, node: cst.Comparison) -> Thing:
     left = reader.read(node.left)
-    if len(node.comparisons) == 1 and reader.mode_named(node.left) is not None:
-        # MODE == mode
-        target = node.comparisons[0]
-        if isinstance(target.operator, _EQUALITIES) and isinstance(reader.read(target.comparator), Mode):
-            node = node.with_changes(left=target.comparator, comparisons=[target.with_changes(comparator=node.left)])
-            left = reader.read(node.left)
-    if isinstance(left, Mode) and len(node.comparisons) == 1:
-        target = node.comparisons[0]
-        nodes = (
-            [element.value for element in target.comparator.elements]
-            if isinstance(target.comparator, cst.Tuple | cst.List | cst.Set)
-            else [target.comparator]
-        )
-        modes = {mode for part in nodes if (mode := reader.mode_named(part)) is not None}
-        if len(modes) == len(nodes):
-            negated = isinstance(target.operator, cst.NotEqual | cst.NotIn | cst.IsNot)
-            return Training(MODES - modes if negated else frozenset(modes))
+    test = _test_of_mode(reader, node, left)
+    if test is not None:
+        return test
     sides = [left, *(reader.read(part.comparator) for part in node.comparisons)]
     if all(isinstance(side, Plain) for side in sides):
         return PLAIN
@@ -231,6 +218,24 @@ def _comparison(reader: ModelReader, node: cst.Comparison) -> Thing:
     if isinstance(left, Labels) and all(is_none(part.comparator) for part in node.comparisons):
         return Training(frozenset({PREDICT}))
     raise reader.refuse(codes.NO_KERAS_LAYER, node, f"`{reader.module.code(node)}` is not understood")
+
+
+def _test_of_mode(reader: ModelReader, node: cst.Comparison, left: Thing) -> Training | None:
+    """`mode == MODE`, `MODE == mode` or `mode in (MODE, MODE)`; None for another comparison."""
+    if len(node.comparisons) != 1:
+        return None
+    operator, right = node.comparisons[0].operator, node.comparisons[0].comparator
+    if isinstance(left, Mode):
+        nodes = [each.value for each in right.elements] if isinstance(right, _LISTED) else [right]
+    elif reader.mode_named(node.left) and isinstance(operator, _EQUALITIES) and isinstance(reader.read(right), Mode):
+        nodes = [node.left]
+    else:
+        return None
+    modes = {mode for part in nodes if (mode := reader.mode_named(part)) is not None}
+    if len(modes) != len(nodes):
+        return None
+    negated = isinstance(operator, cst.NotEqual | cst.NotIn | cst.IsNot)
+    return Training(MODES - modes if negated else frozenset(modes))
 
 
 def _boolean(reader: ModelReader, node: cst.BooleanOperation) -> Thing:
@@ -254,10 +259,23 @@ def _dict(reader: ModelReader, node: cst.Dict) -> Thing:
     return PLAIN if all(isinstance(thing, Plain) for _, thing in entries) else Items(tuple(entries))
 
 
-def _operands(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    if isinstance(node, cst.BinaryOperation):
-        yield from (node.left, node.right)
-    elif isinstance(node, cst.UnaryOperation):
-        yield node.expression
-    elif isinstance(node, cst.IfExp):
-        yield from (node.test, node.body, node.orelse)
+_READ: Mapping[type[cst.BaseExpression], Callable[[ModelReader, Any], Thing]] = {
+    cst.Name: _name,
+    cst.Call: read_call,
+    cst.Subscript: _subscript,
+    cst.Attribute: _attribute,
+    cst.Comparison: _comparison,
+    cst.BooleanOperation: _boolean,
+    cst.UnaryOperation: _unary,
+    cst.BinaryOperation: _binary,
+    cst.IfExp: _conditional,
+    cst.Dict: _dict,
+    cst.Tuple: _list,
+    cst.List: _list,
+    cst.ListComp: _function_inside,
+    cst.SetComp: _function_inside,
+    cst.DictComp: _function_inside,
+    cst.GeneratorExp: _function_inside,
+    cst.Lambda: _function_inside,
+}
+"""Expressions that may be more than plain."""

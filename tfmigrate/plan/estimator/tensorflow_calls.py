@@ -33,6 +33,17 @@ def read_call(reader: ModelReader, node: cst.Call) -> Thing:
     name = reader.symbol(node.func)
     if name is None:
         return read_other_call(reader, node)
+    return (
+        _layer(reader, node, name)
+        or _of_training(reader, node, name)
+        or _of_graph(reader, node, name)
+        or _brought_together(reader, node, name)
+        or operation(reader, node, name)
+    )
+
+
+def _layer(reader: ModelReader, node: cst.Call, name: str) -> Thing | None:
+    """A layer, made or called; None for anything else."""
     head, _, last = name.rpartition(".")
     if name == "nn.dropout":
         return nn_dropout(reader, node)
@@ -40,6 +51,13 @@ def read_call(reader: ModelReader, node: cst.Call) -> Thing:
         return network.layer_function(reader, node, LAYERS[last])
     if head == "layers" and last in LAYER_CLASSES:
         return network.layer_object(reader, node, LAYER_CLASSES[last])
+    contrib = layer_of(name)
+    return contrib_layer(reader, node, contrib) if contrib is not None else None
+
+
+def _of_training(reader: ModelReader, node: cst.Call, name: str) -> Thing | None:
+    """What a model is trained and measured with; None for anything else."""
+    head, _, last = name.rpartition(".")
     if head in ("estimator", "contrib.learn") and last == "EstimatorSpec":
         return training.read_spec(reader, node)
     if head == "losses" or name.startswith("contrib.losses"):
@@ -48,24 +66,19 @@ def read_call(reader: ModelReader, node: cst.Call) -> Thing:
         return training.read_metric(reader, node, last)
     if head in ("train", "contrib.opt") and last.endswith("Optimizer"):
         return training.read_optimizer(reader, node, last)
-    if name in LOGGING_HOOKS:
-        return Logs()
     if head == "train" and last in SCHEDULES:
         return training.read_schedule(reader, node, last)
-    found = _of_graph(reader, node, name)
-    if found is not None:
-        return found
-    contrib = layer_of(name)
-    if contrib is not None:
-        return contrib_layer(reader, node, contrib)
-    step = _grouped(reader, node) if name == "group" else None
-    if step is not None:
-        return step
+    return Logs() if name in LOGGING_HOOKS else None
+
+
+def _brought_together(reader: ModelReader, node: cst.Call, name: str) -> Thing | None:
+    """A training step in a group, or the losses of all samples as one number; None for anything else."""
+    if name == "group":
+        return _grouped(reader, node)
+    if name == "reduce_sum":
+        return _summed(reader, node)
     averaged = _averaged(node) if name == "reduce_mean" else None
-    if averaged is not None:
-        return training.read_mean(reader, node, averaged)
-    summed = _summed(reader, node) if name == "reduce_sum" else None
-    return summed or operation(reader, node, name)
+    return training.read_mean(reader, node, averaged) if averaged is not None else None
 
 
 def _of_graph(reader: ModelReader, node: cst.Call, name: str) -> Thing | None:
