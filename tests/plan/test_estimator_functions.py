@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kit import migrate
+from tests.kit import SETTINGS, migrate
 from tests.plan.test_estimator import PROGRAM, migrated, refusal
+from tfmigrate.rewrite import migrate_sources
 
 METRIC = "tf1.metrics.mean_squared_error(labels, outputs)"
 ERROR = 'metrics=[tf.keras.metrics.MeanSquaredError(name="error")],\n'
@@ -166,3 +167,15 @@ def test_a_function_for_layers_and_for_labels_is_refused(first: bool) -> None:
     early = ("    outputs = tf1", "    labels = flat(labels)\n    outputs = tf1")
     changes = (network, labels) if first else (late, early)
     assert "called in two ways" in refusal(*changes, ("def model", function + "def model"))
+
+
+def test_a_layer_of_another_module_keeps_its_name_where_only_predictions_make_it_too() -> None:
+    arm = (
+        "    if mode == tf.estimator.ModeKeys.PREDICT:\n        outputs = made(features)\n"
+        "        return tf.estimator.EstimatorSpec(mode, predictions={'y': outputs})\n    outputs = made(features)"
+    )
+    text = PROGRAM.replace("import tensorflow as tf\n", "import tensorflow as tf\nfrom layers import made\n", 1)
+    text = text.replace("    outputs = tf1.layers.dense(features, 1)", arm)
+    layers = "import tensorflow.compat.v1 as tf1\n\n\ndef made(x):\n    return tf1.layers.dense(x, 1, name='last')\n"
+    written = {file.path: file.after for file in migrate_sources({"train.py": text, "layers.py": layers}, SETTINGS)}
+    assert "Dense(1, name='last')(x)" in written["layers.py"]

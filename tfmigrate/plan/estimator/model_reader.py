@@ -14,7 +14,7 @@ from tfmigrate.plan.estimator.arms import Arms
 from tfmigrate.plan.estimator.reader import Build, Reader, Unconvertible
 from tfmigrate.plan.estimator.things import MODE_NAMES, MODE_VALUES, Object, Thing
 from tfmigrate.understand.lifecycle import ProgramFacts
-from tfmigrate.understand.program import Unit, units_of
+from tfmigrate.understand.program import Module, Unit, units_of
 
 
 class ModelReader(Reader):
@@ -62,9 +62,9 @@ class ModelReader(Reader):
     def within(self) -> cst.FunctionDef:
         return [self.plan.function, *self.entered][-1]
 
-    def mode_named(self, node: cst.BaseExpression) -> str | None:
-        """The mode that is written out: tf.estimator.ModeKeys.TRAIN or "train"."""
-        name = self.symbol(node) or ""
+    def mode_named(self, node: cst.BaseExpression, module: Module | None = None) -> str | None:
+        """The mode that is written out: tf.estimator.ModeKeys.TRAIN or "train"; see symbol()."""
+        name = self.symbol(node, module) or ""
         if "ModeKeys." in name:
             return MODE_NAMES.get(name.rsplit(".", 1)[-1])
         text = text_of(node)

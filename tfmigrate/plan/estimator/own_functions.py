@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import libcst as cst
 
@@ -62,15 +62,7 @@ def read_computing(reader: ModelReader, node: cst.Call, function: FunctionValue,
         message = f"{definition.name.value} returns in {len(returns)} places"
         raise reader.refuse(codes.NO_KERAS_LAYER, node, message)
     edits, removed, assigned = len(reader.plan.edits), len(reader.removed), len(reader.assigned)
-    saved = reader.names, reader.module, reader.returned
-    closed_over = reader.names if definition in set(walk(reader.plan.function)) else {}
-    reader.names, reader.module, reader.returned = {**closed_over, **bound}, function.module, None
-    reader.entered.append(definition)
-    for unit in units_of(definition.body):
-        reader.statement(unit, reader.modes)
-    reader.entered.pop()
-    returned, own = reader.returned, reader.plan.edits[edits:]
-    reader.names, reader.module, reader.returned = saved
+    returned, own = _read_body(reader, function, bound), reader.plan.edits[edits:]
     if returned is None or isinstance(returned, STAYS) or not all(isinstance(edit, Remove) for _, edit in own):
         message = (
             f"{definition.name.value} is passed the labels or the model's output, and computes more of them than a "
@@ -104,6 +96,22 @@ def _bound(
     return bound
 
 
+def _read_body(reader: ModelReader, function: FunctionValue, bound: Mapping[str, Thing]) -> Thing | None:
+    """Read the statements of a function of the program whose parameters stand for this; returns what it returns."""
+    definition = function.node
+    assert isinstance(definition, cst.FunctionDef)
+    saved = reader.names, reader.module, reader.returned
+    closed_over = reader.names if definition in set(walk(reader.plan.function)) else {}
+    reader.names, reader.module, reader.returned = {**closed_over, **bound}, function.module, None
+    reader.entered.append(definition)
+    for unit in units_of(definition.body):
+        reader.statement(unit, reader.modes)
+    reader.entered.pop()
+    returned = reader.returned
+    reader.names, reader.module, reader.returned = saved
+    return returned
+
+
 def read_building(
     reader: ModelReader,
     node: cst.Call,
@@ -117,46 +125,53 @@ def read_building(
     if not isinstance(definition, cst.FunctionDef) or (receiver is not None and definition.decorators):
         raise reader.refuse(codes.NO_KERAS_LAYER, node, f"`{reader.module.code(node.func)}` is not followed")
     own = receiver_of(definition) if receiver is not None else None
-    params = [param.name.value for param in definition.params.params if param.name.value != own]
-    saved = reader.names, reader.module, reader.returned
     bound = _bound(reader, node, definition, passed, own)
-    if own is not None and receiver is not None:
-        bound[own] = receiver
-    form = tuple(type(bound[name]) for name in params)
-    two_ways = reader.called_with.setdefault(definition, form) != form or definition in reader.plan.computing
-    if two_ways or definition is reader.plan.function:
-        raise reader.refuse(codes.NO_KERAS_LAYER, node, f"{definition.name.value} is called in two ways")
+    _check_that_one_reading_holds(reader, node, function, bound)
     reader.plan.functions.add(definition)
-    closed_over = reader.names if definition in set(walk(reader.plan.function)) else {}
-    reader.names, reader.module, reader.returned = {**closed_over, **bound}, function.module, None
-    if definition in reader.entered:
-        raise reader.refuse(codes.NO_KERAS_LAYER, definition, f"{definition.name.value} calls itself")
-    reader.entered.append(definition)
-    if receiver is not None:
-        reader.receivers.append(receiver)
     again = _is_called_again(reader, definition)
     reader.repeats += again
-    for unit in units_of(definition.body):
-        reader.statement(unit, reader.modes)
-    reader.repeats -= again
-    reader.entered.pop()
-    if receiver is not None:
+    if receiver is None:
+        returned = _read_body(reader, function, bound)
+    else:
+        reader.receivers.append(receiver)
+        returned = _read_body(reader, function, bound if own is None else {**bound, own: receiver})
         reader.receivers.pop()
-    returned = reader.returned
-    reader.names, reader.module, reader.returned = saved
-    if not isinstance(returned, Tensor) and not (receiver is not None and returned is None):
+    reader.repeats -= again
+    if not isinstance(returned, Tensor) and (receiver is None or returned is not None):
         raise reader.refuse(
             codes.NO_KERAS_LAYER, node, f"{definition.name.value} returns something other than a tensor"
         )
+    _leave_out_modes(reader, node, function, bound, own)
+    return Tensor(node) if isinstance(returned, Tensor) else PLAIN
+
+
+def _leave_out_modes(
+    reader: ModelReader, node: cst.Call, function: FunctionValue, bound: Mapping[str, Thing], own: str | None
+) -> None:
+    """Take out the parameters that stand for a mode, and what is passed for them."""
+    definition = function.node
+    assert isinstance(definition, cst.FunctionDef)
     dropped = {name for name, thing in bound.items() if isinstance(thing, Mode | Training)}
     if dropped:
-        kept = params if own is None else [own, *params]
-        staying_parameters = tuple(name for name in kept if name not in dropped)
-        reader.plan.edits.append((function.module, Signature(definition, staying_parameters)))
-        told = {id(arg) for name, arg in (named_arguments(node, params) or {}).items() if name in dropped}
-        staying = [arg for arg in node.args if id(arg) not in told]
-        reader.edit(Arguments(node, unchanged(staying)))
-    return Tensor(node) if isinstance(returned, Tensor) else PLAIN
+        kept = [*([] if own is None else [own]), *(name for name in bound if name not in dropped)]
+        reader.plan.edits.append((function.module, Signature(definition, tuple(kept))))
+        told = [arg for name, arg in (named_arguments(node, list(bound)) or {}).items() if name in dropped]
+        reader.edit(Arguments(node, unchanged(arg for arg in node.args if arg not in told)))
+
+
+def _check_that_one_reading_holds(
+    reader: ModelReader, node: cst.Call, function: FunctionValue, bound: Mapping[str, Thing]
+) -> None:
+    """Refuse a function that is passed other kinds of things elsewhere, or is being read already."""
+    definition = function.node
+    assert isinstance(definition, cst.FunctionDef)
+    form = tuple(type(thing) for thing in bound.values())
+    two_ways = reader.called_with.setdefault(definition, form) != form or definition in reader.plan.computing
+    if two_ways or definition is reader.plan.function:
+        raise reader.refuse(codes.NO_KERAS_LAYER, node, f"{definition.name.value} is called in two ways")
+    if definition in reader.entered:
+        message = f"{definition.name.value} calls itself"
+        raise Unconvertible(codes.NO_KERAS_LAYER, function.module, definition, message)
 
 
 def _is_called_again(reader: ModelReader, definition: cst.FunctionDef) -> bool:
@@ -173,5 +188,5 @@ def _calls_outside_training(reader: ModelReader) -> Iterator[cst.Call]:
         mode = unit.test.comparisons[0].comparator if isinstance(unit.test, cst.Comparison) else None
         if mode is not None and isinstance(unit.test, cst.Comparison) and len(unit.test.comparisons) == 1:
             equal = isinstance(unit.test.comparisons[0].operator, cst.Equal)
-            if equal and reader.mode_named(mode) in (EVAL, PREDICT):
+            if equal and reader.mode_named(mode, reader.plan.module) in (EVAL, PREDICT):
                 yield from calls_in(unit.body)

@@ -160,9 +160,12 @@ class Reader(ABC):
         if not isinstance(self.read(node), Plain):
             raise self.refuse(codes.NO_KERAS_LAYER, node, "this depends on the data or the mode")
 
-    def symbol(self, node: cst.BaseExpression) -> str | None:
-        """The name of something of TensorFlow, without `tensorflow.`; None for anything else."""
-        name = self.program.modules[self.module].symbols.get(node)
+    def symbol(self, node: cst.BaseExpression, module: Module | None = None) -> str | None:
+        """The name of something of TensorFlow, without `tensorflow.`; None for anything else.
+
+        `module`: where it stands, if that is not the module that is read.
+        """
+        name = self.program.modules[module or self.module].symbols.get(node)
         if name is None:
             return None
         name = names.plain(name)
