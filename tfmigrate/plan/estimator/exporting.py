@@ -72,41 +72,58 @@ def _tensorflow(migration: Migration, module: Module, node: cst.BaseExpression) 
 def _specs(migration: Migration, use: Use, function: cst.BaseExpression) -> Mapping[str, Written]:
     """The specification of each tensor that is received, which the features are too. Raises Unconvertible."""
     module = use.site.frame.module
-    scopes = migration.drafts[module].scopes
-    value = migration.value(module, function)
-    where: cst.CSTNode = module.tree
-    maker = settled(function, scopes)
-    if isinstance(value, FunctionValue) and isinstance(value.node, cst.FunctionDef) and value.module is module:
-        returns = list(nodes_in(value.node.body, cst.Return))
-        where, maker = value.node, returns[0].value if len(returns) == 1 and returns[0].value is not None else maker
+    draft = migration.drafts[module]
+    definition = _definition(migration, module, function)
+    maker = settled(function, draft.scopes)
+    own: set[str] = set()
+    if definition is not None:
+        returned = [line.value for line in nodes_in(definition.body, cst.Return)]
+        maker = returned[0] if len(returned) == 1 and returned[0] is not None else maker
+        own = {name.value for target in nodes_in(definition, cst.AssignTarget) for name in nodes_in(target, cst.Name)}
     if not isinstance(maker, cst.Call) or _tensorflow(migration, module, maker.func) not in _RECEIVERS:
         raise _refused(migration, use, "its receiver function is more than a ServingInputReceiver of placeholders")
-    named = named_arguments(maker, _RECEIVED)
-    features = named.get("features") if named is not None else None
-    if named is None or features is None or set(named) - {"features", "receiver_tensors"}:
-        raise _refused(migration, use, "the arguments of its ServingInputReceiver cannot be read")
-    tensors = settled(features.value, scopes)
-    received = named.get("receiver_tensors")
-    if received is not None and settled(received.value, scopes) is not tensors:
-        raise _refused(migration, use, "it receives other tensors than the features")
-    own = {name.value for target in nodes_in(where, cst.AssignTarget) for name in nodes_in(target, cst.Name)}
-    own = own if isinstance(where, cst.FunctionDef) else set()
+    tensors = _received(migration, use, maker)
     specs: dict[str, Written] = {}
     for element in tensors.elements if isinstance(tensors, cst.Dict) else ():
         key = text_of(element.key) if isinstance(element, cst.DictElement) else None
-        placeholder = settled(element.value, scopes)
-        call = placeholder if isinstance(placeholder, cst.Call) else None
-        known = named_arguments(call, ("dtype", "shape", "name")) if call is not None else None
-        made = call is not None and _tensorflow(migration, module, call.func) == "placeholder"
-        if key is None or not made or known is None or "dtype" not in known or "shape" not in known:
+        placeholder = _placeholder(migration, module, settled(element.value, draft.scopes))
+        if key is None or placeholder is None:
             raise _refused(migration, use, "its receiver function is more than placeholders of a type and a shape")
-        parts = [known["shape"].value, known["dtype"].value]
-        if own & {name.value for part in parts for name in nodes_in(part, cst.Name)}:
+        if own & {name.value for part in placeholder for name in nodes_in(part, cst.Name)}:
             raise _refused(migration, use, "the shape of a placeholder is computed in its receiver function")
-        quote = migration.drafts[module].quote
-        tf = migration.drafts[module].tf
-        specs[key] = Written.of(f"{tf}.TensorSpec(", parts[0], ", ", parts[1], f", {quoted(key, quote)})")
+        shape, dtype = placeholder
+        specs[key] = Written.of(f"{draft.tf}.TensorSpec(", shape, ", ", dtype, f", {quoted(key, draft.quote)})")
     return specs
+
+
+def _definition(migration: Migration, module: Module, function: cst.BaseExpression) -> cst.FunctionDef | None:
+    """The receiver function, where the module defines it."""
+    value = migration.value(module, function)
+    if not isinstance(value, FunctionValue) or value.module is not module:
+        return None
+    return value.node if isinstance(value.node, cst.FunctionDef) else None
+
+
+def _received(migration: Migration, use: Use, maker: cst.Call) -> cst.BaseExpression:
+    """What a ServingInputReceiver receives, which must be the features. Raises Unconvertible."""
+    scopes = migration.drafts[use.site.frame.module].scopes
+    named = named_arguments(maker, _RECEIVED) or {}
+    if "features" not in named or set(named) - {"features", "receiver_tensors"}:
+        raise _refused(migration, use, "the arguments of its ServingInputReceiver cannot be read")
+    tensors = settled(named["features"].value, scopes)
+    if "receiver_tensors" in named and settled(named["receiver_tensors"].value, scopes) is not tensors:
+        raise _refused(migration, use, "it receives other tensors than the features")
+    return tensors
+
+
+def _placeholder(
+    migration: Migration, module: Module, node: cst.BaseExpression
+) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
+    """The shape and the type of a placeholder; None for anything else, or where it is not told both."""
+    if not isinstance(node, cst.Call) or _tensorflow(migration, module, node.func) != "placeholder":
+        return None
+    named = named_arguments(node, ("dtype", "shape", "name")) or {}
+    return (named["shape"].value, named["dtype"].value) if {"dtype", "shape"} <= named.keys() else None
 
 
 def _exporter(
