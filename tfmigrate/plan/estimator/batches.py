@@ -69,6 +69,15 @@ class Batch:
     """The roles that read only so many batches."""
 
     @property
+    def number(self) -> int | None:
+        """Its size, where that is written out."""
+        return self.size.value.evaluated_value if isinstance(self.size.value, cst.Integer) else None
+
+    def is_filled_by(self, rows: int | None) -> bool:
+        """Whether so many rows make full batches and no other; None: it is not known how many there are."""
+        return self.number == 1 or bool(self.number and rows is not None and rows % self.number == 0)
+
+    @property
     def may_end_short(self) -> bool:
         """Whether the last batch, or that of each epoch, may be one that is not full, with which replicas trained."""
         short = remainder_of(self.call) is None and not self.divides

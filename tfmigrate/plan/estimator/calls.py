@@ -2,114 +2,323 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.change.calls import is_none, is_true, quoted, text_of, with_code
-from tfmigrate.plan.edits import Argument, Arguments, Insert, Remove, Replace
+from tfmigrate.plan.change.calls import is_none, is_true, quoted, with_code
+from tfmigrate.plan.edits import Argument, Arguments, Edit, Insert, Remove, Replace
 from tfmigrate.plan.estimator.exporting import EXPORTS, plan_export
+from tfmigrate.plan.estimator.global_batches import Feed
 from tfmigrate.plan.estimator.hooks import callbacks_of, drop_hooks
 from tfmigrate.plan.estimator.inputs import Inputs
 from tfmigrate.plan.estimator.migration import Migration
 from tfmigrate.plan.estimator.reader import Build, Outcome
+from tfmigrate.plan.estimator.use_places import comes_first, is_statement, keys_read, target_of
 from tfmigrate.understand.lifecycle import Use
-from tfmigrate.understand.program import Module, dotted, only_statement
+from tfmigrate.understand.program import Module, only_statement
 from tfmigrate.understand.values import EstimatorPart
-from tfmigrate.walk import walk
 from tfmigrate.written import Written
 
-TRAIN = ("input_fn", "hooks", "steps", "max_steps", "saving_listeners")
-EVALUATE = ("input_fn", "steps", "hooks", "checkpoint_path", "name")
-PREDICT = ("input_fn", "predict_keys", "hooks", "checkpoint_path", "yield_single_examples")
-TRAIN_SPEC = ("input_fn", "max_steps", "hooks")
-EVAL_SPEC = ("input_fn", "steps", "name", "hooks", "exporters", "start_delay_secs", "throttle_secs")
-EVAL_STEPS = "100"
+_TRAIN = ("input_fn", "hooks", "steps", "max_steps", "saving_listeners")
+_EVALUATE = ("input_fn", "steps", "hooks", "checkpoint_path", "name")
+_PREDICT = ("input_fn", "predict_keys", "hooks", "checkpoint_path", "yield_single_examples")
+_TRAIN_AND_EVALUATE = ("estimator", "train_spec", "eval_spec")
+_TRAIN_SPEC = ("input_fn", "max_steps", "hooks")
+_EVAL_SPEC = ("input_fn", "steps", "name", "hooks", "exporters", "start_delay_secs", "throttle_secs")
+_EVAL_STEPS = "100"
 """The default of EvalSpec."""
 
 
-def plan_call(
-    migration: Migration,
-    use: Use,
-    built: Outcome,
-    inputs: Inputs,
-    evaluates: bool,
-    title: str,
-    trainings: list[Use],
-    home: Module,
-) -> tuple[cst.BaseExpression, Use] | None:
-    """Plan one call; of one that trains, returns its input_fn, which tells the shape of the features."""
-    module = use.site.frame.module
-    if use.method == "train":
-        return _train(migration, use, inputs, trainings)
-    if use.method == "train_and_evaluate":
-        return _train_and_evaluate(migration, use, built, inputs, evaluates, trainings)
-    assert isinstance(use.call.func, cst.Attribute)
-    receiver = _receiver(migration, use, use.call.func.value)
-    if use.method == "evaluate":
-        passed = migration.named(use.call, EVALUATE, module)
-        _only(migration, passed, ("input_fn", "steps", "name", "hooks"), module)
-        drop_hooks(migration, passed.get("hooks"), module, use.site.frame)
-        role = "eval" if evaluates else "alone"
-        data = inputs.dataset(passed["input_fn"].value, use, role, "steps" in passed, receiver)
-        text = _taken(data, passed.get("steps"))
-        few = inputs.may_be_empty(use, role)
-        if (few or _wants_step(migration, use)) and _target_or_first(use):
-            lines, result = _metrics(migration, use, receiver, text, built, few=few)
-            named = None if result is None else Written.of(result)
-            _put_before(migration, use, lines, named, inputs, receiver)
+@dataclass(frozen=True)
+class EstimatorCall:
+    """One call of a method of an Estimator, or of train_and_evaluate()."""
+
+    migration: Migration
+    outcome: Outcome
+    inputs: Inputs
+    use: Use
+    evaluates: bool
+    """Whether the Estimator is evaluated under the strategy too."""
+    trains_alone: bool
+    """Whether no other call trains the Estimator."""
+    title: str = ""
+    """The function that gives the predictions one by one."""
+
+    def plan(self) -> cst.BaseExpression | None:
+        """Plan it; of one that trains, returns its input_fn, which tells the shape of the features."""
+        method, built = self.use.method, self.outcome
+        if method == "train":
+            return self._train()
+        if method == "train_and_evaluate":
+            return self._train_and_evaluate()
+        if method == "evaluate":
+            self._evaluate()
+        elif not isinstance(built, Build):
+            raise self._refused(f"{method}() of an Estimator of a Keras model is not followed: call it of the model")
+        elif method == "predict":
+            self._predict(built)
+        elif method in EXPORTS and not _bound_round(self.migration, built):
+            plan_export(self.migration, self.use, built, self._receiver)
         else:
-            arguments = (_sole_argument(text), Argument("True", "return_dict"))
-            migration.edits.append((module, Arguments(use.call, arguments)))
-            if _wants_step(migration, use):
-                key, step = _step(migration, use, receiver)
-                added = Written.of(use.call, f" | {{{key}: ", step, "}")
-                migration.edits.append((module, Replace(use.call, added.code)))
-            _in_scope(migration, use, inputs, receiver)
-        message = f"evaluate() takes the dataset and returns a dict{_uneven(inputs, use, role)}"
-        migration.say(codes.ESTIMATOR_CALLS, module, use.call, message)
+            raise self._refused(f"{method}() of an Estimator has no known counterpart in Keras")
         return None
-    if not isinstance(built, Build):
-        message = f"{use.method}() of an Estimator of a Keras model is not followed: call it of the model"
-        raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
-    if use.method == "predict":
-        passed = migration.named(use.call, PREDICT, module)
-        _only(migration, passed, ("input_fn", "hooks", "yield_single_examples"), module)
-        drop_hooks(migration, passed.get("hooks"), module, use.site.frame)
+
+    # ---- what is known of it ----
+
+    @property
+    def _module(self) -> Module:
+        return self.use.site.frame.module
+
+    @property
+    def _receiver(self) -> Written:
+        """The Estimator, under the name that it has from now on."""
+        func, renamed = self.use.call.func, self.migration.renamed
+        if self.use.method == "train_and_evaluate":
+            node = self._passed(self.use.call, _TRAIN_AND_EVALUATE)["estimator"].value
+        else:
+            assert isinstance(func, cst.Attribute)
+            node = func.value
+        receiver = Written.at(node)
+        if renamed is not None and self._module is self.migration.module and receiver.text == renamed[0]:
+            return Written.of(renamed[1])
+        return receiver
+
+    @property
+    def evaluated_as(self) -> str:
+        """The role of the data that it is evaluated on."""
+        return "eval" if self.evaluates else "alone"
+
+    @property
+    def _wants_step(self) -> bool:
+        """Whether the number of steps may be read of what evaluate() returned."""
+        if is_statement(self.use):
+            return False
+        name, module = target_of(self.use), self._module
+        if name is not None and (module, name) not in self.migration.facts.exported:
+            draft = self.migration.drafts[module]
+            mentions = draft.scopes.of_variable(name, draft.scope_of(self.use.site.frame))
+            keys = dict(keys_read(module.tree))
+            return any(not mention.binds and keys.get(mention.node) in (None, "global_step") for mention in mentions)
+        return dict(keys_read(self.use.site.unit)).get(self.use.call) in (None, "global_step")
+
+    def _passed(self, call: cst.Call, parameters: tuple[str, ...], *known: str) -> dict[str, cst.Arg]:
+        """The arguments of a call, of which those that are not `known` may say nothing. Raises Unconvertible."""
+        passed = self.migration.named(call, parameters, self._module)
+        for name, arg in passed.items() if known else ():
+            if name not in known and not is_none(arg.value) and not _is_empty(arg.value):
+                hook = name in ("hooks", "saving_listeners", "exporters")
+                code = codes.ESTIMATOR_HOOK if hook else codes.ESTIMATOR_NOT_FOLLOWED
+                message = f"`{name}=` has no known counterpart in Keras"
+                raise self.migration.refuse(code, arg.value, message, self._module)
+        return passed
+
+    def _data(self, input_fn: cst.Arg, role: str, limited: bool) -> Written:
+        """The dataset that an input function gives; see Feed."""
+        return self.inputs.dataset(input_fn.value, Feed(self.use, role, limited, self._receiver))
+
+    def _refused(self, message: str, node: cst.CSTNode | None = None) -> Exception:
+        return self.migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node or self.use.call, message, self._module)
+
+    # ---- train ----
+
+    def _train(self) -> cst.BaseExpression:
+        use = self.use
+        passed = self._passed(use.call, _TRAIN, "input_fn", "steps", "max_steps", "hooks")
+        callbacks = callbacks_of(self.migration, passed.get("hooks"), self._module, use.site.frame)
+        self._check_that_steps_count_once(passed.get("max_steps"))
+        data = self._data(passed["input_fn"], "train", True)
+        data = _taken(data, passed.get("steps", passed.get("max_steps")))
+        if is_statement(use) and not self.inputs.batches.may_be_empty(self.use, "train"):
+            self._edit(Arguments(use.call, (_sole_argument(data), *_callbacks(callbacks)), method="fit"))
+            self._enter_scope()
+        else:
+            self._put_before([self._fit(data, callbacks)], None if is_statement(use) else self._receiver)
+        self._say("train() becomes fit() with the same number of steps")
+        return passed["input_fn"].value
+
+    def _check_that_steps_count_once(self, steps: cst.Arg | None) -> None:
+        """max_steps counts from the first step ever; where there was none before, it is the number of steps."""
+        if steps is None or is_none(steps.value):
+            return
+        again = any(isinstance(owner, cst.For | cst.While) for site in self.use.site.chain()
+                    for owner in site.frame.module.ancestors(site.unit))  # fmt: skip
+        if again or not self.trains_alone:
+            raise self._refused("max_steps counts the steps of earlier calls too; use `steps=` instead", steps.value)
+
+    def _fit(self, data: Written, callbacks: Sequence[Written]) -> Written:
+        """The code that trains: as the Estimator, not at all where there are more replicas than batches."""
+        more = ", callbacks=[" if callbacks else ""
+        end = Written.of(more, Written.joined(callbacks, ", "), "])" if callbacks else ")")
+        if not self.inputs.batches.may_be_empty(self.use, "train"):
+            return Written.of(self._receiver, ".fit(", data, end)
+        name, indent = self._fresh("train_data"), self._module.tree.default_indent
+        head = f"if {name}.cardinality() != 0:  # with fewer batches than replicas no step is trained"
+        return Written.of(f"{name} = ", data, f"\n{head}\n{indent}", self._receiver, f".fit({name}", end)
+
+    # ---- train and evaluate ----
+
+    def _train_and_evaluate(self) -> cst.BaseExpression:
+        use, frame = self.use, self.use.site.frame
+        named = self._passed(use.call, _TRAIN_AND_EVALUATE)
+        if set(named) != set(_TRAIN_AND_EVALUATE):
+            raise self._refused("train_and_evaluate() has other arguments than an Estimator and two specs")
+        train = self._spec(named["train_spec"].value, "TrainSpec")
+        evaluation = self._spec(named["eval_spec"].value, "EvalSpec")
+        trained = self._passed(train.node, _TRAIN_SPEC, "input_fn", "max_steps", "hooks")
+        evaluated = self._passed(
+            evaluation.node, _EVAL_SPEC, "input_fn", "steps", "name", "hooks", "start_delay_secs", "throttle_secs"
+        )
+        callbacks = callbacks_of(self.migration, trained.get("hooks"), self._module, frame)
+        drop_hooks(self.migration, evaluated.get("hooks"), self._module, frame)
+        self._check_that_steps_count_once(trained.get("max_steps"))
+        data = self._data(trained["input_fn"], "train", True)
+        data = _taken(data, trained.get("max_steps"))
+        steps = evaluated.get("steps")
+        limited = steps is None or not is_none(steps.value)
+        test = self._data(evaluated["input_fn"], self.evaluated_as, limited)
+        test = Written.of(test, f".take({_EVAL_STEPS})") if steps is None else _taken(test, steps)
+        fit = self._fit(data, callbacks)
+        name = None if is_statement(use) else self._fresh("results")
+        lines = [fit, *self._metrics(test, name, step=True)]
+        self._put_before(lines, None if name is None else Written.of(f"({name}, [])"))
+        self._say(
+            "train_and_evaluate() becomes fit(), then evaluate(); the Estimator also evaluated at checkpoints, by time"
+            + self._unevenness
+        )
+        return trained["input_fn"].value
+
+    def _spec(self, node: cst.BaseExpression, name: str) -> EstimatorPart:
+        value = self.migration.value(self._module, node)
+        frame = self.use.site.frame
+        if not isinstance(value, EstimatorPart) or value.name != name or value.site.frame is not frame:
+            raise self._refused(f"its {name} is not created next to it", node)
+        if isinstance(node, cst.Name) and self.migration.assigned(node, self._module, frame) is not value.node:
+            raise self._refused(f"its {name} is used elsewhere too", node)
+        return value
+
+    # ---- evaluate ----
+
+    def _evaluate(self) -> None:
+        use = self.use
+        passed = self._passed(use.call, _EVALUATE, "input_fn", "steps", "name", "hooks")
+        drop_hooks(self.migration, passed.get("hooks"), self._module, use.site.frame)
+        data = self._data(passed["input_fn"], self.evaluated_as, "steps" in passed)
+        data, step = _taken(data, passed.get("steps")), self._wants_step
+        if (step or self.inputs.batches.may_be_empty(self.use, self.evaluated_as)) and comes_first(use):
+            name = None if is_statement(use) else target_of(use) or self._fresh("results")
+            self._put_before(self._metrics(data, name, step=step), None if name is None else Written.of(name))
+        else:
+            self._edit(Arguments(use.call, (_sole_argument(data), Argument("True", "return_dict"))))
+            if step:
+                added = Written.of(use.call, f" | {{{self._key_of_step}: ", self._step, "}")
+                self._edit(Replace(use.call, added.code))
+            self._enter_scope()
+        self._say(f"evaluate() takes the dataset and returns a dict{self._unevenness}")
+
+    def _metrics(self, data: Written, name: str | None, *, step: bool) -> list[Written]:
+        """Lines that bind a name to the dict which an Estimator's evaluate() returns, all zeros where there were more
+        replicas than batches; None where nothing reads it. `step`: with the number of steps."""
+        bound = f"{name} = " if name is not None else ""
+        lines = [Written.of(bound, self._receiver, ".evaluate(", data, ", return_dict=True)")]
+        if self.inputs.batches.may_be_empty(self.use, self.evaluated_as):
+            test, indent = self._fresh("eval_data"), self._module.tree.default_indent
+            lines = [Written.of(f"{test} = ", data)]
+            if name is not None:
+                keys = ", ".join(quoted(key, self._quote) for key in ("loss", *self.outcome.metrics))
+                zeros = f"{name} = dict.fromkeys([{keys}], 0.0)  # no batch: zeros, as TensorFlow 2.9 reports"
+                lines.append(Written.of(zeros))
+            evaluated = Written.of(bound, self._receiver, f".evaluate({test}, return_dict=True)")
+            lines.append(Written.of(f"if {test}.cardinality() != 0:\n{indent}", evaluated))
+        if name is not None and step:
+            lines.append(Written.of(f"{name}[{self._key_of_step}] = ", self._step))
+        return lines
+
+    @property
+    def _key_of_step(self) -> str:
+        return quoted("global_step", self._quote)
+
+    @property
+    def _step(self) -> Written:
+        """The number of steps that were trained."""
+        return Written.of(self._receiver, ".optimizer.iterations.numpy()")
+
+    @property
+    def _unevenness(self) -> str:
+        """What is said of an evaluation that may end with a batch that is not full."""
+        if not self.inputs.batches.may_be_uneven(self.use, self.evaluated_as):
+            return ""
+        return (
+            "; where its last batch is not full, the loss is the mean of all samples now, and was the mean of the "
+            "batches' means"
+        )
+
+    # ---- predict ----
+
+    def _predict(self, built: Build) -> None:
+        use, home = self.use, built.module
+        passed = self._passed(use.call, _PREDICT, "input_fn", "hooks", "yield_single_examples")
+        drop_hooks(self.migration, passed.get("hooks"), self._module, use.site.frame)
         whole = passed.get("yield_single_examples")
         if whole is not None and not is_true(whole.value):
             message = "predict() gives whole batches here; the function written for it gives one sample at a time"
-            raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, whole.value, message, module)
+            raise self._refused(message, whole.value)
         if built.readings is None:
-            message = "the predictions are computed from more than the model's one output"
-            raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
-        if module is not home:
-            message = f"predictions are read here, and made in {home.path}"
-            raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
-        text = inputs.dataset(passed["input_fn"].value, use, "predict", False, receiver)
-        inner = _bound_round(migration, built)
+            raise self._refused("the predictions are computed from more than the model's one output")
+        if self._module is not home:
+            raise self._refused(f"predictions are read here, and made in {home.path}")
+        data = self._data(passed["input_fn"], "predict", False)
+        inner = _bound_round(self.migration, built)
         if inner:
-            message = f"the predictions are computed with `{min(inner)}`, a variable of the function round model_fn"
-            raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
+            raise self._refused(
+                f"the predictions are computed with `{min(inner)}`, a variable of the function round model_fn"
+            )
         readings = Insert(built.outermost, built.readings)
-        if (home, readings) not in migration.edits:
-            migration.edits.append((home, readings))
-        code = Written.of(f"{title}(", receiver, ".predict(", text, "))")
-        migration.edits.append((module, Replace(use.call, code.code)))
-        _in_scope(migration, use, inputs, receiver)
-        migration.say(
-            codes.ESTIMATOR_CALLS, module, use.call, "predict() takes the dataset; one sample is read at a time"
-        )
-        return None
-    if use.method in EXPORTS:
-        inner = _bound_round(migration, built)
-        if not inner:
-            plan_export(migration, use, built, receiver)
-            return None
-    message = f"{use.method}() of an Estimator has no known counterpart in Keras"
-    raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
+        if (home, readings) not in self.migration.edits:
+            self.migration.edits.append((home, readings))
+        self._edit(Replace(use.call, Written.of(f"{self.title}(", self._receiver, ".predict(", data, "))").code))
+        self._enter_scope()
+        self._say("predict() takes the dataset; one sample is read at a time")
+
+    # ---- the plan ----
+
+    @property
+    def _quote(self) -> str:
+        return self.migration.drafts[self._module].quote
+
+    def _fresh(self, wanted: str) -> str:
+        draft = self.migration.drafts[self._module]
+        return draft.scopes.fresh(wanted, draft.scope_of(self.use.site.frame))
+
+    def _say(self, message: str) -> None:
+        self.migration.say(codes.ESTIMATOR_CALLS, self._module, self.use.call, message)
+
+    def _edit(self, edit: Edit) -> None:
+        self.migration.edits.append((self._module, edit))
+
+    def _put_before(self, lines: list[Written], result: Written | None) -> None:
+        """Plan lines that come before a statement, with `result` in the place of the call; None: the statement goes."""
+        unit = self.use.site.unit
+        small = only_statement(unit)
+        if small is None or not comes_first(self.use):
+            raise self._refused(f"{self.use.method}() is part of a larger expression")
+        # An Estimator without a name is made in these lines.
+        scoped = self.inputs.batches.needs_scope(self.use) or unit is self.migration.unit
+        self._edit(Insert(unit, Written.joined(lines, "\n").code, (unit,), scoped=scoped))
+        self._enter_scope()
+        if result is None or result.text == target_of(self.use):
+            self._edit(Remove(small))
+        else:
+            self._edit(Replace(self.use.call, result.code))
+
+    def _enter_scope(self) -> None:
+        """A call whose input function asks for the strategy stands in its scope."""
+        if self.inputs.batches.needs_scope(self.use):
+            here = self.use.site.frame is self.migration.frame
+            strategy = self.migration.strategy if here else Written.of(self._receiver, ".distribute_strategy")
+            self.migration.scoped.append((self._module, self.use.site.unit, Written.of(strategy, ".scope()")))
 
 
 def _bound_round(migration: Migration, built: Build) -> set[str]:
@@ -120,228 +329,10 @@ def _bound_round(migration: Migration, built: Build) -> set[str]:
     return {name for name, owner in owners if owner is not None and owner.node in around}
 
 
-def _receiver(migration: Migration, use: Use, node: cst.BaseExpression) -> Written:
-    receiver = Written.at(node)
-    if (
-        migration.renamed is not None
-        and use.site.frame.module is migration.module
-        and receiver.text == migration.renamed[0]
-    ):
-        return Written.of(migration.renamed[1])
-    return receiver
-
-
-def _only(migration: Migration, named: Mapping[str, cst.Arg], allowed: tuple[str, ...], module: Module) -> None:
-    for name, arg in named.items():
-        if name not in allowed and not is_none(arg.value) and not _is_empty(arg.value):
-            code = codes.ESTIMATOR_HOOK if name in ("hooks", "saving_listeners", "exporters") else (
-                codes.ESTIMATOR_NOT_FOLLOWED)  # fmt: skip
-            raise migration.refuse(code, arg.value, f"`{name}=` has no known counterpart in Keras", module)
-
-
-def _train(migration: Migration, use: Use, inputs: Inputs, trainings: list[Use]) -> tuple[cst.BaseExpression, Use]:
-    module, frame = use.site.frame.module, use.site.frame
-    assert isinstance(use.call.func, cst.Attribute)
-    named = migration.named(use.call, TRAIN, module)
-    _only(migration, named, ("input_fn", "steps", "max_steps", "hooks"), module)
-    callbacks = callbacks_of(migration, named.get("hooks"), module, frame)
-    receiver = _receiver(migration, use, use.call.func.value)
-    _counts_once(migration, named.get("max_steps"), use, trainings)
-    data = inputs.dataset(named["input_fn"].value, use, "train", True, receiver)
-    text = _taken(data, named.get("steps", named.get("max_steps")))
-    few = inputs.may_be_empty(use, "train")
-    if _is_statement(use) and not few:
-        arguments = (_sole_argument(text), *_callbacks(callbacks))
-        migration.edits.append((module, Arguments(use.call, arguments, method="fit")))
-        _in_scope(migration, use, inputs, receiver)
-    else:
-        result = None if _is_statement(use) else receiver
-        fit = _fit(migration, use, receiver, text, callbacks, few=few)
-        _put_before(migration, use, [fit], result, inputs, receiver)
-    migration.say(codes.ESTIMATOR_CALLS, module, use.call, "train() becomes fit() with the same number of steps")
-    return named["input_fn"].value, use
-
-
-def _counts_once(migration: Migration, arg: cst.Arg | None, use: Use, trainings: list[Use]) -> None:
-    """max_steps counts from the first step ever; where there was none before, it is the number of steps."""
-    if arg is None or is_none(arg.value):
-        return
-    module = use.site.frame.module
-    again = any(isinstance(owner, cst.For | cst.While) for site in use.site.chain()
-                for owner in site.frame.module.ancestors(site.unit))  # fmt: skip
-    if len(trainings) > 1 or again:
-        message = "max_steps counts the steps of earlier calls too; use `steps=` instead"
-        raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, arg.value, message, module)
-
-
-def _train_and_evaluate(
-    migration: Migration, use: Use, built: Outcome, inputs: Inputs, evaluates: bool, trainings: list[Use]
-) -> tuple[cst.BaseExpression, Use]:
-    module, frame = use.site.frame.module, use.site.frame
-    named = migration.named(use.call, ("estimator", "train_spec", "eval_spec"), module)
-    if set(named) != {"estimator", "train_spec", "eval_spec"}:
-        message = "train_and_evaluate() has other arguments than an Estimator and two specs"
-        raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
-    train = _spec(migration, named["train_spec"].value, "TrainSpec", use)
-    evaluation = _spec(migration, named["eval_spec"].value, "EvalSpec", use)
-    trained = migration.named(train.node, TRAIN_SPEC, module)
-    evaluated = migration.named(evaluation.node, EVAL_SPEC, module)
-    _only(migration, trained, ("input_fn", "max_steps", "hooks"), module)
-    _only(migration, evaluated, ("input_fn", "steps", "name", "hooks", "start_delay_secs", "throttle_secs"), module)
-    callbacks = callbacks_of(migration, trained.get("hooks"), module, frame)
-    drop_hooks(migration, evaluated.get("hooks"), module, frame)
-    _counts_once(migration, trained.get("max_steps"), use, trainings)
-    receiver = _receiver(migration, use, named["estimator"].value)
-    text = _taken(inputs.dataset(trained["input_fn"].value, use, "train", True, receiver), trained.get("max_steps"))
-    role = "eval" if evaluates else "alone"
-    steps = evaluated.get("steps")
-    limited = steps is None or not is_none(steps.value)
-    test = inputs.dataset(evaluated["input_fn"].value, use, role, limited, receiver)
-    test = Written.of(test, f".take({EVAL_STEPS})") if steps is None else _taken(test, steps)
-    fit = _fit(migration, use, receiver, text, callbacks, few=inputs.may_be_empty(use, "train"))
-    lines, name = _metrics(migration, use, receiver, test, built, few=inputs.may_be_empty(use, role), bind=False)
-    result = None if name is None else Written.of(f"({name}, [])")
-    _put_before(migration, use, [fit, *lines], result, inputs, receiver)
-    migration.say(
-        codes.ESTIMATOR_CALLS,
-        module,
-        use.call,
-        "train_and_evaluate() becomes fit(), then evaluate(); the Estimator also evaluated at checkpoints, by time"
-        + _uneven(inputs, use, role),
-    )
-    return trained["input_fn"].value, use
-
-
-def _uneven(inputs: Inputs, use: Use, role: str) -> str:
-    """What is said of an evaluation that may end with a batch that is not full."""
-    if not inputs.may_be_uneven(use, role):
-        return ""
-    return (
-        "; where its last batch is not full, the loss is the mean of all samples now, and was the mean of the batches' "
-        "means"
-    )
-
-
-def _put_before(
-    migration: Migration, use: Use, lines: list[Written], result: Written | None, inputs: Inputs, receiver: Written
-) -> None:
-    """Plan lines that come before a statement, with `result` in the place of the call; None: the statement goes."""
-    module, unit = use.site.frame.module, use.site.unit
-    small = only_statement(unit)
-    if small is None or not _target_or_first(use):
-        message = f"{use.method}() is part of a larger expression"
-        raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, module)
-    code = Written.joined(lines, "\n").code
-    # An Estimator without a name is made in these lines.
-    scoped = inputs.needs_scope(use) or unit is migration.unit
-    migration.edits.append((module, Insert(unit, code, (unit,), scoped=scoped)))
-    _in_scope(migration, use, inputs, receiver)
-    if result is None or result.text == _target(use):
-        migration.edits.append((module, Remove(small)))
-    else:
-        migration.edits.append((module, Replace(use.call, result.code)))
-
-
-def _fit(
-    migration: Migration, use: Use, receiver: Written, dataset: Written, callbacks: Sequence[Written], *, few: bool
-) -> Written:
-    """The code that trains; `few`: as the Estimator, not at all where there are more replicas than batches."""
-    more = ", callbacks=[" if callbacks else ""
-    end = Written.of(more, Written.joined(callbacks, ", "), "])" if callbacks else ")")
-    if not few:
-        return Written.of(receiver, ".fit(", dataset, end)
-    name, indent = _fresh(migration, use, "train_data"), use.site.frame.module.tree.default_indent
-    head = f"if {name}.cardinality() != 0:  # with fewer batches than replicas no step is trained"
-    return Written.of(f"{name} = ", dataset, f"\n{head}\n{indent}", receiver, f".fit({name}", end)
-
-
 def _callbacks(callbacks: Sequence[Written]) -> Iterator[Argument]:
     if callbacks:
         code = Written.of("[", Written.joined(callbacks, ", "), "]").code
         yield replace(with_code(Argument("None"), code), keyword="callbacks")
-
-
-def _metrics(
-    migration: Migration, use: Use, receiver: Written, dataset: Written, built: Outcome, *, few: bool, bind: bool = True
-) -> tuple[list[Written], str | None]:
-    """Lines that make the dict which an Estimator's evaluate() returns, and the name that it has then: the one
-    that the call is assigned to, unless `bind` says otherwise; None where nothing reads it.
-
-    `few`: it was all zeros where there were more replicas than batches.
-    """
-    module = use.site.frame.module
-    name = None if _is_statement(use) else (_target(use) if bind else None) or _fresh(migration, use, "results")
-    bound = f"{name} = " if name is not None else ""
-    lines = [Written.of(bound, receiver, ".evaluate(", dataset, ", return_dict=True)")]
-    if few:
-        data, indent = _fresh(migration, use, "eval_data"), module.tree.default_indent
-        lines = [Written.of(f"{data} = ", dataset)]
-        if name is not None:
-            keys = ", ".join(quoted(key, migration.drafts[module].quote) for key in ("loss", *built.metrics))
-            zeros = f"{name} = dict.fromkeys([{keys}], 0.0)  # no batch: zeros, as TensorFlow 2.9 reports"
-            lines.append(Written.of(zeros))
-        test = Written.of(bound, receiver, f".evaluate({data}, return_dict=True)")
-        lines.append(Written.of(f"if {data}.cardinality() != 0:\n{indent}", test))
-    if name is not None and (not bind or _wants_step(migration, use)):
-        key, step = _step(migration, use, receiver)
-        lines.append(Written.of(f"{name}[{key}] = ", step))
-    return lines, name
-
-
-def _fresh(migration: Migration, use: Use, wanted: str) -> str:
-    draft = migration.drafts[use.site.frame.module]
-    return draft.scopes.fresh(wanted, draft.scope_of(use.site.frame))
-
-
-def _step(migration: Migration, use: Use, receiver: Written) -> tuple[str, Written]:
-    """The key of the number of steps that were trained, and the code for it."""
-    quote = migration.drafts[use.site.frame.module].quote
-    return quoted("global_step", quote), Written.of(receiver, ".optimizer.iterations.numpy()")
-
-
-def _target_or_first(use: Use) -> bool:
-    """Whether lines may be put before the statement of a call, for the call is the first that it does."""
-    small = only_statement(use.site.unit)
-    alone = isinstance(use.site.unit, cst.SimpleStatementLine)
-    return alone and small is not None and _is_evaluated_first(small, use.call)
-
-
-def _wants_step(migration: Migration, use: Use) -> bool:
-    """Whether the number of steps may be read of what evaluate() returned."""
-    module, unit = use.site.frame.module, use.site.unit
-    if _is_statement(use):
-        return False
-    name = _target(use)
-    if name is not None and (module, name) not in migration.facts.exported:
-        draft = migration.drafts[module]
-        mentions = draft.scopes.of_variable(name, draft.scope_of(use.site.frame))
-        keys = dict(_keys_read(module.tree))
-        return any(not mention.binds and keys.get(mention.node) in (None, "global_step") for mention in mentions)
-    return dict(_keys_read(unit)).get(use.call) in (None, "global_step")
-
-
-def _spec(migration: Migration, node: cst.BaseExpression, name: str, use: Use) -> EstimatorPart:
-    module = use.site.frame.module
-    value = migration.value(module, node)
-    if not isinstance(value, EstimatorPart) or value.name != name or value.site.frame is not use.site.frame:
-        raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, f"its {name} is not created next to it", module)
-    if isinstance(node, cst.Name):
-        if migration.assigned(node, module, use.site.frame) is not value.node:
-            raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, f"its {name} is used elsewhere too", module)
-    return value
-
-
-def _in_scope(migration: Migration, use: Use, inputs: Inputs, receiver: Written) -> None:
-    """A call whose input function asks for the strategy stands in its scope."""
-    if inputs.needs_scope(use):
-        context = Written.of(_context(migration, use, receiver), ".scope()")
-        migration.scoped.append((use.site.frame.module, use.site.unit, context))
-
-
-def _context(migration: Migration, use: Use, receiver: Written) -> Written:
-    if use.site.frame is migration.frame:
-        return Written.of(migration.strategy)
-    return Written.of(receiver, ".distribute_strategy")
 
 
 def _taken(data: Written, steps: cst.Arg | None) -> Written:
@@ -354,44 +345,6 @@ def _sole_argument(value: Written) -> Argument:
     return with_code(Argument("None"), value.code)
 
 
-def _target(use: Use) -> str | None:
-    """The one variable that the result of a call is assigned to."""
-    small = only_statement(use.site.unit)
-    if isinstance(small, cst.Assign) and small.value is use.call and len(small.targets) == 1:
-        name = small.targets[0].target
-        return name.value if isinstance(name, cst.Name) else None
-    return None
-
-
 def _is_empty(node: cst.BaseExpression) -> bool:
     """`[]` and `()`, which an Estimator takes for no hooks."""
     return isinstance(node, cst.List | cst.Tuple) and not node.elements
-
-
-def _keys_read(tree: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, str | None]]:
-    """What is read by a key that is written out, and the key."""
-    for node in walk(tree):
-        if isinstance(node, cst.Subscript) and len(node.slice) == 1 and isinstance(node.slice[0].slice, cst.Index):
-            yield node.value, text_of(node.slice[0].slice.value)
-
-
-def _is_evaluated_first(small: cst.BaseSmallStatement, call: cst.Call) -> bool:
-    """Whether nothing that a statement does comes before a call in it, and the call is made once and in any case."""
-    node: cst.CSTNode | None = small.value if isinstance(small, cst.Assign | cst.Return | cst.Expr) else None
-    while node is not None and node is not call:
-        if isinstance(node, cst.Call):
-            plain = bool(dotted(node.func))
-            first = node.args[0] if node.args and plain else None
-            node = first.value if first is not None else node.func
-        elif isinstance(node, cst.Subscript | cst.Attribute):
-            node = node.value
-        elif isinstance(node, cst.Tuple | cst.List):
-            node = node.elements[0].value if node.elements else None
-        else:
-            return False
-    return node is call
-
-
-def _is_statement(use: Use) -> bool:
-    small = only_statement(use.site.unit)
-    return isinstance(small, cst.Expr) and small.value is use.call

@@ -12,11 +12,10 @@ from collections.abc import Container, Iterable, Mapping
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.change.calls import has_stars, is_none, keywords
+from tfmigrate.plan.change.calls import has_stars, keywords
 from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Insert, Remove, Replace, Scope
-from tfmigrate.plan.estimator.calls import plan_call
 from tfmigrate.plan.estimator.choosing import Choosing
 from tfmigrate.plan.estimator.inputs import Inputs
 from tfmigrate.plan.estimator.migration import ESTIMATOR, settings_of
@@ -26,8 +25,9 @@ from tfmigrate.plan.estimator.of_keras import OfKerasModel
 from tfmigrate.plan.estimator.own_code import run_by
 from tfmigrate.plan.estimator.passing import Passing
 from tfmigrate.plan.estimator.reader import Build
+from tfmigrate.plan.estimator.replicas import Replicas
 from tfmigrate.plan.estimator.strategy_calls import name_where_made
-from tfmigrate.plan.estimator.whole import TRAINS, Whole, say_alone
+from tfmigrate.plan.estimator.whole import Whole, say_alone
 from tfmigrate.plan.names.unread import drop_unread
 from tfmigrate.plan.workers import OfEstimator
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
@@ -160,17 +160,11 @@ class OfModelFunction(Whole):
         assert config is not None
         named = self.named(self.call, ESTIMATOR, self.module)
         if "warm_start_from" in named:
-            raise self.refuse(
-                codes.ESTIMATOR_NOT_FOLLOWED, named["warm_start_from"].value, "it starts from a checkpoint"
-            )
+            node = named["warm_start_from"].value
+            raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, "it starts from a checkpoint")
         if "model_fn" not in named:
             raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, self.call, "it has no model_fn")
-        uses = self.uses()
-        trainings = [use for use in uses if use.method in TRAINS]
-        if not trainings:
-            raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, self.call, "no call that trains it was found")
-        self.trained_before_it_is_read(uses, trainings)
-        self.escapes({use.call for use in uses})
+        uses = self.followed_uses()
         scope = self.strategy = name_where_made(self, config, strategy)
         params = named["params"].value if "params" in named else None
         named = self._without_partial(named)
@@ -180,45 +174,41 @@ class OfModelFunction(Whole):
         home = self.drafts[function.module]
         title = home.scopes.fresh("predictions_of", home.scopes.module)
         helper = Helper.of(home, "add_penalty", "penalty")
-        built = build(self.facts, function.module, function.node, home.tf, home.quote, title, helper.name)
-        self._used_once(built)
-        self.edits.extend(built.edits)
-        self.say(
-            codes.MODEL_FUNCTION,
-            function.module,
-            function.node,
-            f"{function.node.name.value} returns a compiled Keras model",
-        )
-        for node, message in built.notes:
-            self.say(codes.ESTIMATOR_LEFT_OUT, function.module, node, message, "warn")
+        built = self._built(function.node, home, title, helper)
         passing = Passing(self.drafts, params, self.parts[0].site)
         choosing = Choosing(built, home, home.scopes.fresh("read_features", home.scopes.module))
-        inputs = Inputs(self.facts, self.drafts, strategy, scope, self.frame, passing, choosing, optional=self.optional)
+        replicas = Replicas(self.drafts, strategy, scope, self.frame)
+        inputs = Inputs(self.facts, self.drafts, replicas, passing, choosing, optional=self.optional)
         self.rename()
-        evaluation = settings_of(config).get("eval_distribute")
-        evaluates = evaluation is not None and not is_none(evaluation.value)
-        planned = [plan_call(self, use, built, inputs, evaluates, title, trainings, function.module) for use in uses]
-        first = next(planned_call for planned_call in planned if planned_call is not None)
-        self._construct(named, built, inputs, first, scope, config)
+        planned = [(call.plan(), call.use) for call in self.calls(uses, built, inputs, config, title)]
+        data, use = next((data, use) for data, use in planned if data is not None)
+        self._construct(named, built, inputs, (data, use), scope, config)
         self.edits.extend(inputs.edits())
         for home_of_sum, divisor in built.divisors:
-            inputs.check_divisor(home_of_sum, divisor)
+            inputs.batches.check_divisor(home_of_sum, divisor)
         if built.penalised:
             self.edits.append((function.module, helper.above([function.node])))
         chooser = choosing.function()
         if chooser is not None:
             self.edits.append((function.module, chooser))
-        for module, node, message in inputs.notes():
-            self.say(codes.REPLICA_BATCH, module, node, message)
+        for module, place, message in inputs.batches.notes():
+            self.say(codes.REPLICA_BATCH, module, place, message)
         self.settings(config, named)
         building = len(built.functions - built.computing)
         count = f"{building} function(s)" if building > 1 else "its model function"
-        self.say(
-            codes.ESTIMATOR,
-            self.module,
-            self.call,
-            f"the Estimator becomes a Keras model, made by {count} under the MirroredStrategy",
-        )
+        message = f"the Estimator becomes a Keras model, made by {count} under the MirroredStrategy"
+        self.say(codes.ESTIMATOR, self.module, self.call, message)
+
+    def _built(self, function: cst.FunctionDef, home: Draft, title: str, helper: Helper) -> Build:
+        """The plan for the model function, with what is said of it."""
+        built = build(self.facts, home.module, function, home.tf, home.quote, title, helper.name)
+        self._used_once(built)
+        self.edits.extend(built.edits)
+        message = f"{function.name.value} returns a compiled Keras model"
+        self.say(codes.MODEL_FUNCTION, home.module, function, message)
+        for node, message in built.notes:
+            self.say(codes.ESTIMATOR_LEFT_OUT, home.module, node, message, "warn")
+        return built
 
     def _without_partial(self, named: dict[str, cst.Arg]) -> dict[str, cst.Arg]:
         """The arguments of the Estimator, with the params that functools.partial() gives the model function, if any,

@@ -31,6 +31,12 @@ def settings_of(config: EstimatorPart) -> dict[str, cst.Arg]:
     return {_OLDER.get(name, name): arg for name, arg in given}
 
 
+def evaluates_distributed(config: EstimatorPart) -> bool:
+    """Whether an Estimator is evaluated under its strategy too."""
+    evaluation = settings_of(config).get("eval_distribute")
+    return evaluation is not None and not is_none(evaluation.value)
+
+
 def _distributes(config: EstimatorPart) -> bool:
     strategies = (settings_of(config).get(name) for name in ("train_distribute", "experimental_distribute"))
     given = any(arg is not None and not is_none(arg.value) for arg in strategies)
@@ -125,17 +131,14 @@ class Migration:
         return small.value
 
     def config(self) -> EstimatorPart | None:
-        """The RunConfig of the Estimator; None where it has none."""
-        named = self.named(self.call, self.parameters, self.module)
-        arg = named.get("config")
+        """The RunConfig of the Estimator; None where it has none. Raises Unconvertible."""
+        arg = self.named(self.call, self.parameters, self.module).get("config")
         if arg is None or is_none(arg.value):
             return None
-        value = self.value(self.module, arg.value)
-        values = self.once(options(value)) if value is not None else frozenset()
-        configs = [option for option in values if isinstance(option, EstimatorPart) and option.name == "RunConfig"]
+        configs = self._configs(arg.value)
         distributing = [config for config in configs if _distributes(config)]
         others = [config for config in configs if not _distributes(config)]
-        if len(configs) != len(values) or len(configs) not in (1, 2) or (len(configs) == 2 and len(others) != 1):
+        if len(configs) not in (1, 2) or (len(configs) == 2 and len(others) != 1):
             raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, arg.value, "its RunConfig cannot be followed")
         (config,) = distributing or others
         made = {part.site.frame for known in configs for part in known.chain}
@@ -146,6 +149,13 @@ class Migration:
             if not config.site.frame.module.exclusive(config.site.unit, self.alternative.site.unit):
                 raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, arg.value, "its RunConfig may be another one")
         return config
+
+    def _configs(self, node: cst.BaseExpression) -> list[EstimatorPart]:
+        """Every RunConfig that an expression may be; none where it may be anything else."""
+        value = self.value(self.module, node)
+        values = self.once(options(value)) if value is not None else frozenset()
+        configs = [option for option in values if isinstance(option, EstimatorPart) and option.name == "RunConfig"]
+        return configs if len(configs) == len(values) else []
 
     def once(self, values: Iterable[Value]) -> frozenset[Value]:
         """Values without those that another call of the function round them makes of the same code: of each, that of

@@ -13,17 +13,17 @@ from collections.abc import Iterator, Sequence
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.change.calls import is_none, keywords, named_arguments, text_of
+from tfmigrate.plan.change.calls import keywords, named_arguments, text_of
 from tfmigrate.plan.change.tf_train import OPTIMIZERS
 from tfmigrate.plan.edits import Insert, Remove, Replace, Scope
-from tfmigrate.plan.estimator.calls import plan_call
+from tfmigrate.plan.estimator.calls import EstimatorCall
 from tfmigrate.plan.estimator.choosing import Choosing
 from tfmigrate.plan.estimator.inputs import Inputs
-from tfmigrate.plan.estimator.migration import settings_of
 from tfmigrate.plan.estimator.passing import Passing
 from tfmigrate.plan.estimator.reader import Outcome
+from tfmigrate.plan.estimator.replicas import Replicas
 from tfmigrate.plan.estimator.strategy_calls import name_where_made
-from tfmigrate.plan.estimator.whole import TRAINS, Whole
+from tfmigrate.plan.estimator.whole import Whole
 from tfmigrate.plan.on_strategy.outside import sites_of
 from tfmigrate.plan.on_strategy.rescope import SETUP
 from tfmigrate.plan.strategy.scope import Cover, Run, first_common_unit
@@ -64,32 +64,22 @@ class OfKerasModel(Whole):
             raise self._refused(self.call, "it is made of a file")
         node = named["keras_model"].value
         models = self._models(node)
-        uses = self.uses()
-        trainings = [use for use in uses if use.method in TRAINS]
-        if not trainings:
-            raise self._refused(self.call, "no call that trains it was found")
-        self.trained_before_it_is_read(uses, trainings)
-        self.escapes({use.call for use in uses})
+        uses = self.followed_uses()
         scope = self.strategy = name_where_made(self, config, strategy)
         sites = frozenset().union(*(sites_of(model) for model in models)) | self._compiled(models, scope)
         self._check_features()
         outcome = Outcome(self.module)
         passing = Passing(self.drafts, None, self.parts[0].site)
         choosing = Choosing(outcome, self.draft, "")
-        inputs = Inputs(self.facts, self.drafts, strategy, scope, self.frame, passing, choosing, optional=self.optional)
+        replicas = Replicas(self.drafts, strategy, scope, self.frame)
+        inputs = Inputs(self.facts, self.drafts, replicas, passing, choosing, optional=self.optional)
         self._leave_model(node)
-        evaluation = settings_of(config).get("eval_distribute")
-        evaluates = evaluation is not None and not is_none(evaluation.value)
-        for use in uses:
-            plan_call(self, use, outcome, inputs, evaluates, "", trainings, self.module)
-            if use.method != "train" and inputs.may_be_empty(use, "eval" if evaluates else "alone"):
-                message = "there may be fewer batches than replicas, and then the Estimator evaluated nothing"
-                raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, use.site.frame.module)
-            if use.method != "train" and evaluates:
-                message = "TensorFlow 1.15 reported this loss divided by the number of replicas; it is the mean now"
-                self.say(codes.ESTIMATOR_LEFT_OUT, use.site.frame.module, use.call, message, "warn")
+        for call in self.calls(uses, outcome, inputs, config):
+            call.plan()
+            if call.use.method != "train":
+                self._check_evaluation(call)
         self.edits.extend(inputs.edits())
-        for module, place, message in inputs.notes():
+        for module, place, message in inputs.batches.notes():
             self.say(codes.REPLICA_BATCH, module, place, message)
         arg = named["config"].value
         if isinstance(arg, cst.Name) and not self.drop_config(arg, config):
@@ -99,6 +89,16 @@ class OfKerasModel(Whole):
         self.settings(config, {name: arg for name, arg in named.items() if name == "model_dir"})
         message = "the Estimator goes: its Keras model is made and compiled in the scope of the strategy, and trained"
         self.say(codes.ESTIMATOR, self.module, self.call, message)
+
+    def _check_evaluation(self, call: EstimatorCall) -> None:
+        """Refuse an evaluation that may do nothing; say where its loss was another."""
+        module = call.use.site.frame.module
+        if call.inputs.batches.may_be_empty(call.use, call.evaluated_as):
+            message = "there may be fewer batches than replicas, and then the Estimator evaluated nothing"
+            raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, call.use.call, message, module)
+        if call.evaluates:
+            message = "TensorFlow 1.15 reported this loss divided by the number of replicas; it is the mean now"
+            self.say(codes.ESTIMATOR_LEFT_OUT, module, call.use.call, message, "warn")
 
     def _refused(self, node: cst.CSTNode, message: str) -> Exception:
         return self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, message)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import libcst as cst
 
@@ -11,8 +11,10 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import is_none
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.estimator.migration import Migration, settings_of
-from tfmigrate.plan.estimator.reader import Unconvertible
+from tfmigrate.plan.estimator.calls import EstimatorCall
+from tfmigrate.plan.estimator.inputs import Inputs
+from tfmigrate.plan.estimator.migration import Migration, evaluates_distributed, settings_of
+from tfmigrate.plan.estimator.reader import Outcome, Unconvertible
 from tfmigrate.plan.estimator.strategy import strategy_of
 from tfmigrate.plan.workers import OfEstimator
 from tfmigrate.understand.lifecycle import Use
@@ -78,7 +80,25 @@ class Whole(Migration):
     def plan(self, strategy: StrategyObject) -> None:
         """Plan all of it, under a strategy. Raises Unconvertible."""
 
-    def trained_before_it_is_read(self, uses: list[Use], trainings: list[Use]) -> None:
+    def followed_uses(self) -> list[Use]:
+        """All that is called of the Estimator. Raises Unconvertible where it is not trained, or goes elsewhere too."""
+        uses = self.uses()
+        trainings = [use for use in uses if use.method in TRAINS]
+        if not trainings:
+            raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, self.call, "no call that trains it was found")
+        self._check_that_training_comes_first(uses, trainings)
+        self._check_that_nothing_else_takes_it({use.call for use in uses})
+        return uses
+
+    def calls(
+        self, uses: Sequence[Use], outcome: Outcome, inputs: Inputs, config: EstimatorPart, title: str = ""
+    ) -> list[EstimatorCall]:
+        """What is called of it, to be planned; see EstimatorCall for `title`."""
+        evaluates = evaluates_distributed(config)
+        trains_alone = sum(use.method in TRAINS for use in uses) == 1
+        return [EstimatorCall(self, outcome, inputs, use, evaluates, trains_alone, title) for use in uses]
+
+    def _check_that_training_comes_first(self, uses: list[Use], trainings: list[Use]) -> None:
         """An Estimator reads its last checkpoint, a model what it was trained to: training may not be left out."""
         conditions = [_conditions(use) for use in trainings]
         for use in uses:
@@ -86,7 +106,7 @@ class Whole(Migration):
                 message = f"{use.method}() also runs where train() did not, and read a checkpoint then"
                 raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, use.site.frame.module)
 
-    def escapes(self, handled: set[cst.Call]) -> None:
+    def _check_that_nothing_else_takes_it(self, handled: set[cst.Call]) -> None:
         """Refuse where the Estimator goes to something that is not followed."""
         for module, facts in self.facts.modules.items():
             for node in module.calls:
