@@ -765,3 +765,19 @@ def test_a_named_lambda_that_makes_the_dataset_itself_has_the_batch_of_all_repli
     file = migrated(changes)
     assert f"input_fn = lambda: {data}.repeat().batch(8 * strategy.num_replicas_in_sync)\n" in file.after
     assert [finding.action for finding in file.findings if finding.code == "TFM012"] == ["rewrite"]
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        "estimator.train(steps=10)",
+        "estimator.train(input_fn, steps=10)\nestimator.evaluate(steps=1)",
+        "estimator.train(input_fn, steps=10)\nestimator.predict(hooks=None)",
+        "tf.estimator.train_and_evaluate(\n"
+        "    estimator, tf.estimator.TrainSpec(max_steps=1), tf.estimator.EvalSpec(input_fn)\n)",
+    ],
+)
+def test_a_call_without_an_input_function_is_refused(calls: str) -> None:
+    assert refusal(("estimator.train(input_fn, steps=10)", calls)) == (
+        "TFM110 this Estimator stays: it is passed no input function"
+    )

@@ -107,6 +107,8 @@ class EstimatorCall:
     def _passed(self, call: cst.Call, parameters: tuple[str, ...], *known: str) -> dict[str, cst.Arg]:
         """The arguments of a call, of which those that are not `known` may say nothing. Raises Unconvertible."""
         passed = self.migration.named(call, parameters, self._module)
+        if "input_fn" in known and "input_fn" not in passed:
+            raise self._refused("it is passed no input function", call)
         for name, arg in passed.items() if known else ():
             if name not in known and not is_none(arg.value) and not _is_empty(arg.value):
                 hook = name in ("hooks", "saving_listeners", "exporters")
