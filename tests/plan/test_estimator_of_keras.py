@@ -132,6 +132,11 @@ def test_specs_are_fit_and_evaluate() -> None:
         (STRATEGY, f"tf.config.set_soft_device_placement(True)\n{STRATEGY}", "cannot be made before it"),
         ("GPUS = 2\n", "GPUS = int(input())\n", "cannot be made before it"),
         ("GPUS = 2\n", "GPUS = 2\nGPUS += 1\n", "cannot be made before it"),
+        (
+            STRATEGY,
+            "devices = []\ndevices.append('/gpu:0')\nstrategy = tf.distribute.MirroredStrategy(devices)\n",
+            "cannot be made before it",
+        ),
         ('optimizer="sgd"', "optimizer=tf.train.AdagradOptimizer(0.1)", "divided by the number of replicas twice"),
         ('optimizer="sgd"', "optimizer=tf.keras.optimizers.SGD(0.1, clipnorm=1.0)", "each replica clipped"),
         ('optimizer="sgd"', "optimizer=chosen()", "its optimizer cannot be followed"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import textwrap
 
+import pytest
+
 from tfmigrate.result import FileResult
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
@@ -79,6 +81,44 @@ def test_a_model_built_in_one_arm_is_compiled_under_its_own_strategy() -> None:
     """)
     assert codes(file) == [("TFM412", "rewrite")]
     assert "with model.distribute_strategy.scope():\n    model.compile" in file.after
+
+
+LATE = """
+    model = Sequential([Input((4,)), Dense(1)])
+    {lines}
+    strategy = tf.distribute.MirroredStrategy({devices})
+    with strategy.scope():
+        model.compile(loss="mse", optimizer="adam")
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "devices"),
+    [
+        ('devices = ["/gpu:0", "/gpu:1"]', "devices"),
+        ("count = 2", '[f"/gpu:{i}" for i in range(count)]'),
+        ('first = "/gpu:1"\n    devices = [first]', "devices=devices"),
+    ],
+)
+def test_what_a_strategy_is_made_of_is_made_before_the_model_too(lines: str, devices: str) -> None:
+    file = migrated(LATE.format(lines=lines, devices=devices))
+    made = f"strategy = tf.distribute.MirroredStrategy({devices})\nwith strategy.scope():\n    model = Sequential("
+    assert lines.replace("    ", "") + "\n" + made in file.after
+
+
+@pytest.mark.parametrize(
+    ("lines", "devices"),
+    [
+        ('devices = []\n    devices.append("/gpu:0")', "devices"),
+        ("count = 1\n    count += 1", '[f"/gpu:{i}" for i in range(count)]'),
+        ("count = int(input())", '[f"/gpu:{i}" for i in range(count)]'),
+        ('devices = ["/gpu:0"]\n    devices[0] = "/gpu:1"', "devices"),
+    ],
+)
+def test_a_strategy_stays_below_what_changes_its_devices(lines: str, devices: str) -> None:
+    file = migrated(LATE.format(lines=lines, devices=devices))
+    assert codes(file) == [("TFM411", "warn")]
+    assert not file.changed
 
 
 def test_a_strategy_bound_in_each_arm_is_known_after_them() -> None:

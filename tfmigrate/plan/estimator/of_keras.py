@@ -8,7 +8,7 @@ metrics are not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import libcst as cst
 
@@ -24,15 +24,15 @@ from tfmigrate.plan.estimator.reader import Outcome
 from tfmigrate.plan.estimator.replicas import Replicas
 from tfmigrate.plan.estimator.strategy_calls import name_where_made
 from tfmigrate.plan.estimator.whole import Whole
+from tfmigrate.plan.on_strategy.earlier import lines_made_of, raised, unit_beside
 from tfmigrate.plan.on_strategy.outside import sites_of
-from tfmigrate.plan.on_strategy.rescope import SETUP
 from tfmigrate.plan.strategy.scope import Cover, Run, first_common_unit
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Use
-from tfmigrate.understand.program import Module, Unit, last_attribute, only_statement, root_name, units_of
-from tfmigrate.understand.purity import is_impure, is_pure
-from tfmigrate.understand.values import Literal, Made, ModelObject, Opaque, Site, StrategyObject, Visible, options
-from tfmigrate.walk import nodes_in, walk, words_in
+from tfmigrate.understand.program import Module, Unit, last_attribute, only_statement
+from tfmigrate.understand.purity import is_pure
+from tfmigrate.understand.values import Literal, Made, ModelObject, Opaque, Site, StrategyObject, options
+from tfmigrate.walk import nodes_in, walk
 from tfmigrate.written import Written
 
 PARAMETERS = (
@@ -268,76 +268,28 @@ class OfKerasModel(Whole):
     def _strategy_before(self, runs: list[Run], body: cst.Module | cst.BaseSuite, strategy: StrategyObject) -> None:
         """Make the strategy before the model, where it was made after it."""
         module, made = self.module, strategy.site.unit
-        first = first_common_unit(module, runs, body)
-        block = module.places[made].block
-        early = next((unit for unit in (first, *module.ancestors(first)) if module.places[unit].block is block), None)
+        early = unit_beside(made, first_common_unit(module, runs, body), module)
         if early is None:
             raise self._refused(strategy.node, "its strategy is made in a block of its own, after the Keras model")
         if module.order[made] < module.order[early] and self.line is None:
             return
-        between = units_of(block)[module.places[early].index : module.places[made].index]
-        lines = self._lines_of(strategy.node.args, between, early)
-        if lines is None or any(SETUP.search(module.code(unit)) for unit in between):
+        lines = lines_made_of(strategy, early, self.drafts)
+        if lines is None:
             message = "its strategy is made after the Keras model, and cannot be made before it"
             raise self._refused(strategy.node, message)
         small = only_statement(made)
-        if self.line is None and (not isinstance(small, cst.Assign) or small.value is not strategy.node):
-            message = "its strategy is made after the Keras model, and not in a line of its own"
-            raise self._refused(strategy.node, message)
-        for line in lines:
-            self._raise(line, early)
         if self.line is not None:
             name, insert = self.line
             self.edits.remove((module, insert))
             self.line = name, Insert(early, insert.code)
+        elif isinstance(small, cst.Assign) and small.value is strategy.node:
+            lines.append(small)
+        else:
+            message = "its strategy is made after the Keras model, and not in a line of its own"
+            raise self._refused(strategy.node, message)
+        self.edits.extend((module, edit) for line in lines for edit in raised(line, early, module))
+        if self.line is not None:
             self.edits.append((module, self.line[1]))
-        elif isinstance(small, cst.Assign):
-            self._raise(small, early)
-
-    def _raise(self, small: cst.Assign, early: cst.CSTNode) -> None:
-        """Move an assignment up to just before another line."""
-        head = "".join(self.module.code(target) for target in small.targets)
-        self.edits.append((self.module, Remove(small)))
-        unit = next(unit for unit in self.module.places if only_statement(unit) is small)
-        self.edits.append((self.module, Insert(early, (head, small.value), (unit,))))
-
-    def _lines_of(
-        self, arguments: Sequence[cst.Arg], between: Sequence[Unit], early: cst.CSTNode
-    ) -> list[cst.Assign] | None:
-        """The assignments among some lines that arguments are made of, which may as well be done before all of these
-        lines; None where that is not known."""
-        scope, order = self.draft.scope_of(self.frame), self.module.order
-        lines: dict[str, cst.Assign] = {}
-        met = {name.value for argument in arguments for name in nodes_in(argument.value, cst.Name)}
-        pending = sorted(met)
-        if not all(self._may_be_earlier(argument.value) for argument in arguments):
-            return None
-        while pending:
-            name = pending.pop()
-            bindings = [mention for mention in self.draft.scopes.of_variable(name, scope) if mention.binds]
-            if not any(order.get(mention.unit, -1) >= order[early] for mention in bindings):
-                continue
-            small = only_statement(bindings[0].unit)
-            alone = len(bindings) == 1 and bindings[0].unit in between
-            if not alone or not isinstance(small, cst.Assign) or len(small.targets) != 1:
-                return None
-            if not self._may_be_earlier(small.value):
-                return None
-            lines[name] = small
-            inner = words_in(small.value) - met
-            met |= inner
-            pending += sorted(inner)
-        targets = (part.target for unit in between for part in nodes_in(unit, cst.AssignTarget))
-        changed = {root.value for part in targets if not isinstance(part, cst.Name) and (root := root_name(part))}
-        units = {small: order[unit] for unit in between if (small := only_statement(unit)) is not None}
-        return sorted(lines.values(), key=lambda line: units[line]) if not changed & met else None
-
-    def _may_be_earlier(self, value: cst.BaseExpression) -> bool:
-        """Whether an expression may as well be evaluated before a model is made: TensorFlow sees the same devices."""
-        known = self.value(self.module, value)
-        if known is not None and all(isinstance(option, Visible) for option in options(known)):
-            return True
-        return not any(is_impure(node) and not _formats_text(node) for node in walk(value))
 
     # ---- inputs ----
 
@@ -357,12 +309,6 @@ class OfKerasModel(Whole):
                 if not keys <= named:
                     message = f"its features are named {min(map(str, keys - named))}, which no Input of the program is"
                     raise self._refused(self.call, message)
-
-
-def _formats_text(node: cst.CSTNode) -> bool:
-    """`"/gpu:{}".format(i)`"""
-    func = node.func if isinstance(node, cst.Call) else None
-    return isinstance(func, cst.Attribute) and func.attr.value == "format" and isinstance(func.value, cst.SimpleString)
 
 
 def _feature_keys(module: Module) -> Iterator[set[str | None]]:

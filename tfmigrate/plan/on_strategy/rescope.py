@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,20 +9,16 @@ import libcst as cst
 
 from tfmigrate.plan.change.calls import is_none
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Edit, Insert, Remove, Scope, Unwrap
+from tfmigrate.plan.edits import Edit, Scope, Unwrap
+from tfmigrate.plan.on_strategy.earlier import lines_made_of, raised, unit_beside, unit_of
 from tfmigrate.plan.on_strategy.idle import left_idle
 from tfmigrate.plan.on_strategy.outside import Outside, Strategies, things_outside
 from tfmigrate.plan.strategy.scope import Cover, Run, first_common_unit
-from tfmigrate.understand.carrier import Carrier
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts
-from tfmigrate.understand.program import Module, Unit, block_of, dotted, only_statement, units_of
-from tfmigrate.understand.purity import is_pure
+from tfmigrate.understand.program import Module, Unit, block_of, dotted, only_statement
 from tfmigrate.understand.reaching import reaching, value_of
 from tfmigrate.understand.scopes import Occurrence
 from tfmigrate.understand.values import Frame, Literal, ModelObject, Site
-
-SETUP = re.compile(r"\bconfig\b|environ|ConfigProto|\bset_")
-"""What sets devices up must be done before a strategy is made."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +41,8 @@ class _Target:
     body: _Body
     frame: Frame
     unit: Unit
-    late: tuple[Unit, cst.Assign] | None = None
-    """The assignment that makes the strategy, where it comes after the unit and shall come before it."""
+    late: tuple[cst.Assign, ...] = ()
+    """The assignments that make the strategy, where they come after the unit and shall come before it."""
 
 
 def plan_rescoping(
@@ -173,8 +168,8 @@ class _Scopes:
         arms = [value.body, value.orelse] if isinstance(value, cst.IfExp) else [value]
         return any(arm is not None and (is_none(arm) or Literal(None) in draft.facts.options(arm)) for arm in arms)
 
-    def _late(self, site: Site, strategies: Strategies) -> tuple[Unit, cst.Assign] | None:
-        """The line that makes the strategy, after a place but fit to stand before it, in a block round it."""
+    def _late(self, site: Site, strategies: Strategies) -> tuple[cst.Assign, ...] | None:
+        """The lines that make the strategy, after a place but fit to stand before it, in a block round it."""
         if len(strategies) != 1:
             return None
         (strategy,) = strategies
@@ -182,15 +177,9 @@ class _Scopes:
         assignment = _assignment(late, strategy.node)
         if assignment is None or strategy.site.frame is not site.frame:
             return None
-        block = module.places[late].block
-        early = next((u for u in (site.unit, *module.ancestors(site.unit)) if module.places[u].block is block), None)
-        if early is None or not all(is_pure(argument.value) for argument in strategy.node.args):
-            return None
-        carrier = Carrier(self._drafts)
-        if carrier.at(strategy.node, strategy.site, site.frame, early) is None:
-            return None
-        between = units_of(block)[module.places[early].index : module.places[late].index]
-        return None if any(SETUP.search(module.code(unit)) for unit in between) else (late, assignment)
+        early = unit_beside(late, site.unit, module)
+        lines = lines_made_of(strategy, early, self._drafts) if early is not None else None
+        return (*lines, assignment) if lines is not None else None
 
     # ---- by the model ----
 
@@ -217,31 +206,33 @@ class _Scopes:
     def edits(self, body: _Body, targets: Sequence[_Target]) -> Iterator[Edit]:
         """Blocks round the units, joined with the neighbouring ones that enter the same scope already."""
         module, units = body.module, frozenset(target.unit for target in targets)
-        existing = {
-            scope.block
-            for scope in self._entered
-            if _function(scope.frame) is body.function
-            and len(scope.block.items) == 1
-            and module.code(scope.block.items[0].item) == body.context
-        }
+        existing = self._entered_in(body)
         frames = {target.frame for target in targets}
         lifted = {site.lifted(frame) for site in self._training for frame in frames}
         training = frozenset(site.unit for site in lifted if site is not None)
-        late = dict(target.late for target in targets if target.late is not None)
-        cover = Cover(module, units | existing, training - units - existing, late, ())
+        late = sorted({line for target in targets for line in target.late}, key=module.position)
+        gone = {unit_of(line, module) for line in late}
+        cover = Cover(module, units | existing, training - units - existing, gone, ())
         runs = [run for run in cover.runs(body.block) if _holds_one_of(run, units, module)]
         for run in runs:
             yield Scope(run.units, body.context)
             for unit in run.units:
                 if isinstance(unit, cst.With) and unit in existing:
                     yield Unwrap(unit, unit.body)
-        for unit, assignment in late.items():
-            yield Remove(assignment)
-            head = "".join(module.code(target) for target in assignment.targets)
-            yield Insert(first_common_unit(module, runs, body.block), (head, assignment.value), (unit,))
+        for line in late:
+            yield from raised(line, first_common_unit(module, runs, body.block), module)
+
+    def _entered_in(self, body: _Body) -> frozenset[cst.With]:
+        """The blocks of a body that enter its scope already, and nothing else."""
+        blocks = (scope.block for scope in self._entered if _function(scope.frame) is body.function)
+        return frozenset(
+            block
+            for block in blocks
+            if len(block.items) == 1 and body.module.code(block.items[0].item) == body.context
+        )
 
 
-def _target(site: Site, context: str, late: tuple[Unit, cst.Assign] | None = None) -> _Target:
+def _target(site: Site, context: str, late: tuple[cst.Assign, ...] = ()) -> _Target:
     return _Target(_Body(site.frame.module, _function(site.frame), context), site.frame, site.unit, late)
 
 
