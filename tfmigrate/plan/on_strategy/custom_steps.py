@@ -48,6 +48,7 @@ _BINDERS = frozenset({"staticmethod", "classmethod"})
 
 
 def misuses(
+    runs: Iterable[Run],
     modules: Mapping[Module, Facts],
     scopes_of: Callable[[Module], Scopes],
     scoping: Scoping,
@@ -56,10 +57,10 @@ def misuses(
 ) -> Iterator[tuple[Module, CallChange]]:
     """What goes wrong in the steps of custom loops, and in those that fit() takes from the classes of its models.
 
-    `trainings`: the calls that train the models in `scoped`, which are those in a scope.
+    `runs`: see runs(). `trainings`: the calls that train the models in `scoped`, which are those in a scope.
     """
     program = _Program(modules, scopes_of)
-    for run in runs(modules):
+    for run in runs:
         yield from ((run.facts.module, change) for change in _whole_batches(run.facts, run.call))
         for step in run.steps:
             yield from ((step.module, change) for change in _own_means(program, step))

@@ -15,7 +15,7 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.on_strategy.outside import SYNCHRONOUS, Outside, Scoping, is_conditional, sites_of
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
 from tfmigrate.understand.program import Module, attribute_of, only_statement, units_of
-from tfmigrate.understand.values import Dataset, Frame, ModelObject, StrategyObject
+from tfmigrate.understand.values import Dataset, Frame, ModelObject, Site, StrategyObject
 from tfmigrate.walk import calls_in, walk
 
 _COUNT = "num_replicas_in_sync"
@@ -29,23 +29,15 @@ def left_idle(facts: ProgramFacts, drafts: Mapping[Module, Draft], apart: Contai
     `apart`: models that are not asked about. Unknown counts as a use: a strategy that is passed on, kept in an object,
     imported elsewhere, or made under a condition is not idle.
     """
-    idle = [
-        candidate
-        for candidate in facts.strategies
-        if candidate.name in SYNCHRONOUS and _is_idle(candidate, facts, drafts)
-    ]
-    if len(idle) != 1 or len({other.node for other in facts.strategies}) != 1:
+    strategy = _idle_strategy(facts, drafts)
+    if strategy is None:
         return
-    (strategy,) = idle
+    idle = frozenset((strategy,))
     scoping = Scoping(facts)
     for use in facts.uses:
         if use.method != "fit" or not use.models or any(model in apart for model in use.models):
             continue
-        sites = frozenset().union(*(sites_of(model) for model in use.models))
-        compiles = [
-            compile_ for compile_ in facts.uses if compile_.method == "compile" and compile_.models & use.models
-        ]
-        sites |= {site for compile_ in compiles for site in (compile_.site, *compile_.parts)}
+        sites = _parts_of(use, facts)
         if all(scoping.outside(site, idle) for site in (*sites, use.site)) and _is_made_before(strategy, use):
             first = min((model.site for model in use.models), key=lambda site: site.frame.module.order[site.unit])
             here = strategy.site.frame.module
@@ -54,7 +46,20 @@ def left_idle(facts: ProgramFacts, drafts: Mapping[Module, Draft], apart: Contai
                 f"nothing is built in the scope of the strategy at {made_at}: this model trains ({trained}) on one "
                 "device, with the batch that is meant for all of them"
             )
-            yield Outside(codes.IDLE_STRATEGY, message, first, sites, frozenset(idle), use)
+            yield Outside(codes.IDLE_STRATEGY, message, first, sites, idle, use)
+
+
+def _idle_strategy(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> StrategyObject | None:
+    """The one strategy that the program makes, if it does nothing else with it."""
+    idle = [made for made in facts.strategies if made.name in SYNCHRONOUS and _is_idle(made, facts, drafts)]
+    return idle[0] if len(idle) == 1 and len({made.node for made in facts.strategies}) == 1 else None
+
+
+def _parts_of(use: Use, facts: ProgramFacts) -> frozenset[Site]:
+    """Where the models of a use are made, and compiled, with all that belongs to that."""
+    compiles = [other for other in facts.uses if other.method == "compile" and other.models & use.models]
+    compiled = (site for other in compiles for site in (other.site, *other.parts))
+    return frozenset().union(*(sites_of(model) for model in use.models), compiled)
 
 
 def _is_made_before(strategy: StrategyObject, use: Use) -> bool:

@@ -99,6 +99,7 @@ class _Reader:
 
     def changes(self) -> Iterator[tuple[Module, CallChange]]:
         done: set[tuple[str, cst.CSTNode]] = set()
+        runs = tuple(custom_steps.runs(self._facts.modules))
         for module, change in (
             *self._second_strategies(),
             *self._splits(),
@@ -106,9 +107,9 @@ class _Reader:
             *self._batches(),
             *self._workers_on_keras_3(),
             *custom_steps.misuses(
-                self._facts.modules, self._scopes_of, self._scoping, self.trainings(), self._scoped
+                runs, self._facts.modules, self._scopes_of, self._scoping, self.trainings(), self._scoped
             ),
-            *unbuilt(self._facts.modules, self._scoping, self._is_on_keras_3),
+            *unbuilt(runs, self._facts.modules, self._scoping, self._is_on_keras_3),
             *no_devices(self._facts.strategies, self._drafts),
             *self._as_in_migrated_code(),
             *self._traps(),
@@ -182,34 +183,34 @@ class _Reader:
     def _old_files(self) -> Iterator[tuple[Module, CallChange]]:
         """A whole model loaded from HDF5 in a scope with its optimizer, and trained on."""
         compiled = {model for use in self._uses if use.method == "compile" for model in use.models}
-        for use in self._uses:
-            for model in use.models:
-                loaded = use.method in TRAINING and model.origin == "loaded" and model not in compiled
-                path = self._h5_path(model) if loaded and self._scoping.inside(model.site) else None
-                if path is None:
-                    continue
-                module = model.site.frame.module
-                text = text_of(path)
-                same = [(m, node) for m in self._drafts for node in m.all_of(cst.SimpleString) if text_of(node) == text]
-                written = any(
-                    use.method == "save" and use.call.args and use.call.args[0].value is node
-                    for use in self._uses
-                    for _, node in same
-                )
+        trained = (model for use in self._uses if use.method in TRAINING for model in use.models)
+        for model in dict.fromkeys(trained):
+            loaded = model.origin == "loaded" and model not in compiled and self._scoping.inside(model.site)
+            path = self._h5_path(model) if loaded else None
+            if path is None:
+                continue
+            module, text = model.site.frame.module, text_of(path) or ""
+            same = self._places_of_saved(text)
+            if same:
                 message = (
                     f"Keras 3 cannot resume training with the optimizer of an HDF5 file (Unknown variable): {text} "
                     "becomes a .keras file where it is saved and where it is loaded"
                 )
-                if text is None or not written or len({m for m, _ in same}) != 1:
-                    message = (
-                        "Keras 3 cannot resume training with the optimizer of an HDF5 file (Unknown variable): save "
-                        "the model as .keras, or load it with compile=False and compile it in the scope"
-                    )
-                    yield module, CallChange(codes.H5_THEN_TRAINED, model.node, message, action="warn")
-                    continue
                 new = text[: text.rindex(".")] + ".keras"
-                edits = tuple(Replace(node, repr_as(node, new)) for _, node in same)
+                edits = tuple(Replace(node, repr_as(node, new)) for node in same)
                 yield module, CallChange(codes.H5_THEN_TRAINED, path, message, edits[0], more=edits[1:])
+            else:
+                message = (
+                    "Keras 3 cannot resume training with the optimizer of an HDF5 file (Unknown variable): save "
+                    "the model as .keras, or load it with compile=False and compile it in the scope"
+                )
+                yield module, CallChange(codes.H5_THEN_TRAINED, model.node, message, action="warn")
+
+    def _places_of_saved(self, path: str) -> list[cst.SimpleString]:
+        """Every place where a path is written out; none unless a model is saved there, and in one module alone."""
+        same = {node: m for m in self._drafts for node in m.all_of(cst.SimpleString) if text_of(node) == path}
+        saved = any(use.method == "save" and use.call.args and use.call.args[0].value in same for use in self._uses)
+        return list(same) if saved and len(set(same.values())) == 1 else []
 
     def _h5_path(self, model: ModelObject) -> cst.SimpleString | None:
         """The path written out in `load_model("x.h5")`; None with `compile=False`."""

@@ -7,14 +7,14 @@ with one replica, and on Keras 2.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import named_arguments
-from tfmigrate.plan.on_strategy.custom_steps import applied, runs
+from tfmigrate.plan.on_strategy.custom_steps import Run, applied
 from tfmigrate.plan.on_strategy.outside import Scoping, order_of
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
@@ -25,13 +25,13 @@ _COMPILES = "tensorflow.function"
 
 
 def unbuilt(
-    modules: Mapping[Module, Facts], scoping: Scoping, on_keras_3: Callable[[Module], bool]
+    runs: Iterable[Run], modules: Mapping[Module, Facts], scoping: Scoping, on_keras_3: Callable[[Module], bool]
 ) -> Iterator[tuple[Module, CallChange]]:
-    """The optimizers that a compiled step applies and nothing has built."""
+    """The optimizers that a compiled step of these runs applies and nothing has built."""
     built = {optimizer for facts in modules.values() for optimizer in _built(facts)}
     compiled = {function for facts in modules.values() for function in _compiled(facts)}
     in_compiled = {call for function in compiled for call in calls_in(function)}
-    for run in runs(modules):
+    for run in runs:
         if not any(map(_may_have_replicas, run.strategies)):
             continue
         for step in run.steps:
