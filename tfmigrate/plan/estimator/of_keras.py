@@ -22,7 +22,7 @@ from tfmigrate.plan.estimator.inputs import Inputs
 from tfmigrate.plan.estimator.passing import Passing
 from tfmigrate.plan.estimator.reader import Outcome
 from tfmigrate.plan.estimator.replicas import Replicas
-from tfmigrate.plan.estimator.strategy_calls import name_where_made
+from tfmigrate.plan.estimator.strategy_calls import default_of, name_where_made
 from tfmigrate.plan.estimator.whole import Whole
 from tfmigrate.plan.on_strategy.earlier import lines_made_of, raised, unit_beside
 from tfmigrate.plan.on_strategy.outside import sites_of
@@ -195,7 +195,7 @@ class OfKerasModel(Whole):
         if rate is None or not is_pure(rate.value) or nodes_in(rate.value, cst.Call):
             raise self.refuse(codes.ESTIMATOR_OPTIMIZER, call, "the rate of its optimizer cannot be read", module)
         here = all(site.frame is self.frame for site in made.sites)
-        strategy = scope if here else f"{self.drafts[module].tf}.distribute.get_strategy()"
+        strategy = scope if here else default_of(self.drafts[module])
         value = Written.at(rate.value)
         plain = isinstance(rate.value, cst.Name | cst.Attribute | cst.Float | cst.Integer)
         divided = Written.of(value if plain else Written.of("(", value, ")"), f" / {strategy}.num_replicas_in_sync")
