@@ -167,8 +167,10 @@ def test_a_model_that_is_passed_to_the_function_that_makes_the_strategy_is_refus
         "    return tf.keras.estimator.model_to_estimator(model, config=config)\n\n\nestimator = prepared(build())\n"
     )
     start = PROGRAM.index("net = build()")
-    told = refusal((PROGRAM[start : PROGRAM.index(TRAINED)], lines))
-    assert "before the function that makes the strategy is called" in told
+    change = (PROGRAM[start : PROGRAM.index(TRAINED)], lines)
+    assert "before the function that makes the strategy is called" in refusal(change)
+    places = {finding.line for _ in range(8) for finding in migrated(change).findings}
+    assert places == {PROGRAM[: PROGRAM.index("    model = ")].count("\n") + 1}
 
 
 def test_what_train_returns_may_be_printed() -> None:

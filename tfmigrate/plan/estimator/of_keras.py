@@ -25,7 +25,7 @@ from tfmigrate.plan.estimator.replicas import Replicas
 from tfmigrate.plan.estimator.strategy_calls import default_of, name_where_made
 from tfmigrate.plan.estimator.whole import Whole
 from tfmigrate.plan.on_strategy.earlier import lines_made_of, raised, unit_beside
-from tfmigrate.plan.on_strategy.outside import sites_of
+from tfmigrate.plan.on_strategy.outside import order_of, sites_of
 from tfmigrate.plan.strategy.scope import Cover, Run, first_common_unit
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Use
@@ -241,7 +241,7 @@ class OfKerasModel(Whole):
         if strategy.site.frame is not self.frame:
             raise self._refused(strategy.node, "its strategy is made in another function than the Estimator")
         units: set[Unit] = set()
-        for site in sites:
+        for site in sorted(sites, key=order_of):
             lifted = site.lifted(self.frame)
             if lifted is None:
                 message = "its Keras model is made before the function that makes the strategy is called"

@@ -12,7 +12,7 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Edit, Scope, Unwrap
 from tfmigrate.plan.on_strategy.earlier import lines_made_of, raised, unit_beside, unit_of
 from tfmigrate.plan.on_strategy.idle import left_idle
-from tfmigrate.plan.on_strategy.outside import Outside, Strategies, things_outside
+from tfmigrate.plan.on_strategy.outside import Outside, Strategies, order_of, things_outside
 from tfmigrate.plan.strategy.scope import Cover, Run, first_common_unit
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts
 from tfmigrate.understand.program import Module, Unit, block_of, dotted, only_statement
@@ -121,7 +121,7 @@ class _Scopes:
         for entered in sorted(self._entered, key=lambda entry: module.order.get(entry.block, 0)):
             if entered.frame is frame and entered.strategies & strategies and len(entered.block.items) == 1:
                 return module.code(entered.block.items[0].item)
-        for strategy in strategies:
+        for strategy in sorted(strategies, key=lambda made: order_of(made.site)):
             if strategy.site.frame is frame:
                 assignment = _assignment(strategy.site.unit, strategy.node)
                 return f"{module.code(assignment.targets[0].target)}.scope()" if assignment is not None else None
