@@ -27,28 +27,43 @@ class _Program:
     def missing(self, path: str) -> Iterator[str]:
         """What one file takes and does not find."""
         tree = self._trees[PurePath(path)]
+        if tree is None:
+            return
         modules: dict[str, PurePath] = {}
-        for node in ast.walk(tree) if tree is not None else ():
+        for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom):
-                source = self._file(node.module or "", node.level, path)
-                for alias in node.names if source is not None else ():
-                    inner = self._file(f"{node.module or ''}.{alias.name}", node.level, path)
-                    if source is not None and alias.name != "*" and not self._defines(source, alias.name, set()):
-                        if inner is None:
-                            yield f"{node.module}.{alias.name}"
-                        else:
-                            modules[alias.asname or alias.name] = inner
+                for alias, module in self._not_defined(node, path):
+                    if module is None:
+                        yield f"{node.module}.{alias.name}"
+                    else:
+                        modules[alias.asname or alias.name] = module
             elif isinstance(node, ast.Import):
-                for alias in node.names:
-                    source = self._file(alias.name, 0, path)
-                    if source is not None and (alias.asname or "." not in alias.name):
-                        modules[alias.asname or alias.name] = source
-        for node in ast.walk(tree) if tree is not None else ():
+                modules.update(self._imported(node, path))
+        for node in ast.walk(tree):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
-                source = modules[node.value.id]
-                submodule = source.stem == "__init__" and self._is_module(source.parent / node.attr)
-                if not submodule and not node.attr.startswith("__") and not self._defines(source, node.attr, set()):
+                if not self._has(modules[node.value.id], node.attr):
                     yield f"{node.value.id}.{node.attr}"
+
+    def _not_defined(self, node: ast.ImportFrom, importer: str) -> Iterator[tuple[ast.alias, PurePath | None]]:
+        """What is imported from a file that does not define it, each with the module of that name, if there is one."""
+        source = self._file(node.module or "", node.level, importer)
+        if source is None:
+            return
+        for alias in node.names:
+            if alias.name != "*" and not self._defines(source, alias.name, set()):
+                yield alias, self._file(f"{node.module or ''}.{alias.name}", node.level, importer)
+
+    def _imported(self, node: ast.Import, importer: str) -> Iterator[tuple[str, PurePath]]:
+        """The modules of the program that an import binds a name to, each with that name."""
+        for alias in node.names:
+            source = self._file(alias.name, 0, importer)
+            if source is not None and (alias.asname or "." not in alias.name):
+                yield alias.asname or alias.name, source
+
+    def _has(self, path: PurePath, name: str) -> bool:
+        """Whether a module, once imported, has an attribute of this name, as far as can be seen."""
+        submodule = path.stem == "__init__" and self._is_module(path.parent / name)
+        return submodule or name.startswith("__") or self._defines(path, name, set())
 
     def _file(self, name: str, level: int, importer: str) -> PurePath | None:
         return next((path for path in paths_of(name, level, importer) if path in self._trees), None)
