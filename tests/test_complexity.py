@@ -104,7 +104,6 @@ STILL_OVER: tuple[str, ...] = (
     "plan/strategy/remains.py _remains",
     "plan/strategy/sink.py _Proof._finds_all_the_same",
     "plan/strategy/strategy.py _condition",
-    "rewrite.py _objection",
     "understand/classes.py _makers_first",
     "understand/containers.py item_of",
     "understand/library.py call_library",

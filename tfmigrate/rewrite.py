@@ -190,19 +190,42 @@ def _objection(
     """Why the results must not be written, or None."""
     if not any(plan.edits for plan in plans.values()):
         return None
+    return (
+        _damaged(plans, after)
+        or _changed_in_silence(plans, after)
+        or _torn(after)
+        or _left_in_silence(plans, after, settings)
+    )
+
+
+def _damaged(plans: Mapping[Module, Plan], after: Mapping[Module, str]) -> str | None:
+    """The first file that would not parse, or would lose more than its plan says."""
     for module, plan in plans.items():
-        torn = guard.objection(module.text, module.printed, after[module], plan.forgotten) if plan.edits else None
-        if torn is not None:
-            return f"{torn} in {module.path}"
+        damage = guard.objection(module.text, module.printed, after[module], plan.forgotten) if plan.edits else None
+        if damage is not None:
+            return f"{damage} in {module.path}"
+    return None
+
+
+def _changed_in_silence(plans: Mapping[Module, Plan], after: Mapping[Module, str]) -> str | None:
+    """The first file that would change and has no finding for it."""
     changed = [module.path for module in plans if after[module] != module.text]
     silent = guard.unexplained(changed, {module.path: plan.findings for module, plan in plans.items()})
-    if silent is not None:
-        return f"{silent} would change and no finding says why"
-    if len(plans) > 1:
-        texts = {module.path: module.text for module in plans}
-        torn = guard.torn(texts, {module.path: text for module, text in after.items()})
-        if torn is not None:
-            return torn
+    return f"{silent} would change and no finding says why" if silent is not None else None
+
+
+def _torn(after: Mapping[Module, str]) -> str | None:
+    """A name that one file would take from another one in vain."""
+    if len(after) == 1:
+        return None
+    before = {module.path: module.text for module in after}
+    return guard.torn(before, {module.path: text for module, text in after.items()})
+
+
+def _left_in_silence(
+    plans: Mapping[Module, Plan], after: Mapping[Module, str], settings: Mapping[Module, Settings]
+) -> str | None:
+    """How many uses would be left that nothing is said of, if any."""
     aliases = _aliases(settings)
     wanted = frozenset(name.rsplit(".", 1)[-1] for name in (MULTI_GPU_MODEL, *aliases))
     if not any(guard.mentions(text, wanted) for text in after.values()):
