@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence, Set
 from pathlib import Path
 
 from tfmigrate.files import regular, scan
+from tfmigrate.files.installed import names_in
 from tfmigrate.files.pins import folders_up
 
 _BESIDE = ("requirements", "docker", ".devcontainer")
@@ -30,7 +31,7 @@ def nearest(folder: str, listed: Callable[[Path], Sequence[Path]]) -> tuple[str,
 def files_named(folder: Path, named: Callable[[str], bool]) -> list[Path]:
     """The files of a project's folder whose names `named` accepts."""
     places = (folder, *(folder / name for name in _BESIDE))
-    files = [place / name for place in places for name in sorted(filter(named, scan.names_in(place)))]
+    files = [place / name for place in places for name in sorted(filter(named, names_in(place)))]
     return [file for file in files if not file.is_symlink() and regular.lacking(file) is None]
 
 

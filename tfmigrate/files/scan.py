@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from operator import attrgetter
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tfmigrate.files.grep import grep
+from tfmigrate.files.installed import NEVER_WALKED, is_installed, is_marked, lies_in_installed
 from tfmigrate.files.regular import read, what_is
 from tfmigrate.patterns import compiled, well_formed
 from tfmigrate.result import FileResult
@@ -21,16 +22,6 @@ if TYPE_CHECKING:
 
 NOTEBOOK = ".ipynb"
 SUFFIXES = (".py", NOTEBOOK)
-NEVER_WALKED = frozenset(
-    (
-        ".git", ".hg", ".svn", ".bzr", "node_modules", "bower_components", "__pycache__", "__pypackages__",
-        "site-packages", "dist-packages", ".venv", "venv", ".virtualenv", ".tox", ".nox", ".direnv", ".pixi", ".pyenv",
-        ".eggs", ".mypy_cache", ".pytest_cache", ".pytype", ".ruff_cache", ".ipynb_checkpoints",
-    )
-)  # fmt: skip
-"""Names of folders that hold installed packages, version control, or copies that a tool keeps for itself."""
-_MARKS = ("pyvenv.cfg", "conda-meta")
-_PROGRAMS = frozenset(("activate", "python", "python2", "python3"))
 _NEVER = "is never searched: it holds installed packages or version control; name its files"
 
 
@@ -88,6 +79,15 @@ def walked(paths: Sequence[str], exclude: Sequence[str] = (), root: Path | None 
     return [path for path, _ in search.looked_at]
 
 
+@dataclass(frozen=True)
+class _Folder:
+    """A folder that a walk comes by: under which path, its real one, and the patterns that hold in it."""
+
+    shown: str
+    real: str
+    ignores: Sequence[tuple[GitIgnoreSpec, str]]
+
+
 class _Search:
     def __init__(
         self, needles: Sequence[bytes], exclude: Sequence[str], root: Path, named: Callable[[str], bool]
@@ -125,35 +125,42 @@ class _Search:
             return
         start = "" if top == "." else top
         looked_at: dict[str, Sequence[tuple[GitIgnoreSpec, str]]] = {}
-        pending = [(start, real, self.excluded + self.ignores_above(real))]
-        ignored = len(pending[0][2]) > len(self.excluded)
+        pending = [_Folder(start, real, self.excluded + self.ignores_above(real))]
+        ignored = False
         while pending:
-            shown, folder, ignores = pending.pop()
-            try:
-                with os.scandir(folder) as entries:
-                    children = sorted(entries, key=attrgetter("name"))
-            except OSError as error:
-                self.error(shown or top, f"cannot be read: {error.strerror}")
-                continue
-            names = {child.name for child in children}
-            is_top = shown in ("", top)
-            if not names.isdisjoint(_MARKS) or (not is_top and is_installed(folder, names)):
-                if is_top:
-                    self.error(top, _NEVER)
-                continue
-            prefix = os.path.join(shown, "")
-            if ".gitignore" in names:
-                more = self.ignores_of(prefix + ".gitignore", folder)
-                ignores, ignored = [*ignores, *more], ignored or bool(more)
-            for child in children:
+            folder = pending.pop()
+            children = self.children(folder, top)
+            prefix, ignores = os.path.join(folder.shown, ""), folder.ignores
+            if ".gitignore" in children:
+                ignores = [*ignores, *self.ignores_of(prefix + ".gitignore", folder.real)]
+            ignored = ignored or len(ignores) > len(self.excluded)
+            for name, child in children.items():
                 if child.is_dir(follow_symlinks=False):
-                    if child.name not in NEVER_WALKED and not _ignored(child.path, ignores, is_folder=True):
-                        pending.append((prefix + child.name, child.path, ignores))
-                elif self.named(child.name) and self.is_file(child, prefix + child.name):
-                    looked_at[prefix + child.name] = ignores
+                    if name not in NEVER_WALKED and not _ignored(child.path, ignores, is_folder=True):
+                        pending.append(_Folder(prefix + name, child.path, ignores))
+                elif self.named(name) and self.is_file(child, prefix + name):
+                    looked_at[prefix + name] = ignores
         if ignored and not self.odd_ignores:  # git itself waits for a pipe called .gitignore
             looked_at.update((os.path.join(start, name), self.excluded) for name in self.committed(real))
         self.looked_at.extend(looked_at.items())
+
+    def children(self, folder: _Folder, top: str) -> Mapping[str, os.DirEntry[str]]:
+        """What a walk from `top` sees in a folder; nothing where it holds installed packages or cannot be read.
+
+        A folder that was named may look like an environment, as long as it does not say that it is one.
+        """
+        try:
+            with os.scandir(folder.real) as entries:
+                children = {child.name: child for child in sorted(entries, key=attrgetter("name"))}
+        except OSError as error:
+            self.error(folder.shown or top, f"cannot be read: {error.strerror}")
+            return {}
+        if folder.shown not in ("", top):
+            return {} if is_installed(folder.real, children.keys()) else children
+        if is_marked(children.keys()):
+            self.error(top, _NEVER)
+            return {}
+        return children
 
     def is_file(self, child: os.DirEntry[str], path: str) -> bool:
         """Whether a walk reads this entry; what it cannot read is reported, except for folders and broken links,
@@ -204,7 +211,7 @@ class _Search:
         installed = cache(is_installed)
         for name in tracked_though_ignored(folder):
             path = os.path.join(folder, name)
-            if self.named(name) and os.path.isfile(path) and not _lies_in_installed(folder, name, installed):
+            if self.named(name) and os.path.isfile(path) and not lies_in_installed(folder, name, installed):
                 yield os.path.normpath(name)
 
     def search(self) -> None:
@@ -243,34 +250,6 @@ def _place(path: str) -> str:
     """The path with the links of its folders followed, but not its own."""
     folder, name = os.path.split(os.path.abspath(path))
     return os.path.join(os.path.realpath(folder), name)
-
-
-def is_installed(folder: str | os.PathLike[str], names: Set[str] | None = None) -> bool:
-    """Whether a folder (with these entries, where they are known) is a virtual environment, under any name and with or
-    without pyvenv.cfg."""
-    if names is None:
-        names = set(names_in(folder))
-    if not names.isdisjoint(_MARKS):
-        return True
-    if {"bin", "lib"} <= names:  # virtualenv wrote no pyvenv.cfg before version 20
-        libraries, programs = names_in(os.path.join(folder, "lib")), names_in(os.path.join(folder, "bin"))
-        return any(name.startswith("python") for name in libraries) and not _PROGRAMS.isdisjoint(programs)
-    return {"Scripts", "Lib"} <= names and "site-packages" in names_in(os.path.join(folder, "Lib"))
-
-
-def _lies_in_installed(top: str, name: str, installed: Callable[[str], bool]) -> bool:
-    """Whether one of the folders between `top` and the file `name` below it is one that a walk does not enter."""
-    parts = name.split("/")[:-1]
-    folders = (os.path.join(top, *parts[: depth + 1]) for depth in range(len(parts)))
-    return not NEVER_WALKED.isdisjoint(parts) or any(map(installed, folders))
-
-
-def names_in(folder: str | os.PathLike[str]) -> list[str]:
-    """What a folder holds; nothing where it is missing, a file, or not ours to read."""
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
 
 
 def program_root(path: str) -> str | None:

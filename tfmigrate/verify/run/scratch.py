@@ -13,8 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from tfmigrate.files.installed import is_installed
 from tfmigrate.files.regular import what_is
-from tfmigrate.files.scan import is_installed
 from tfmigrate.verify.run import devices
 from tfmigrate.verify.run.runtimes import KERAS_2
 from tfmigrate.verify.run.world import World
