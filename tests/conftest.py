@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests import forks
-from tfmigrate import cli, migrate, rules
+from tfmigrate import cli, needles, rules
 from tfmigrate.errors import UserError
 from tfmigrate.files.source import explain_syntax_error
 from tfmigrate.result import FileResult, Finding
@@ -167,7 +167,7 @@ def fake_rewrite(monkeypatch: pytest.MonkeyPatch) -> None:
     module.migrate_program = fake_migrate_program  # type: ignore[attr-defined]
     module.Source = FakeSource  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "tfmigrate.rewrite", module)
-    monkeypatch.setattr(migrate, "needles", lambda: (b"multi_gpu_model",))
+    monkeypatch.setattr(needles, "needles", lambda: (b"multi_gpu_model",))
     known = {
         "TFM001": rules.Rule("TFM001", "wrap", "safe", (), Path("x.md"), "Wrap", "# Wrap\n\nIt wraps.\n\nWhy.\n", 1),
         "TFM101": rules.Rule("TFM101", "far-away", "refuse", (), Path("y.md"), "Far", "# Far\n\nToo far.\n", 1),

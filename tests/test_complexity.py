@@ -19,7 +19,6 @@ STILL_OVER: tuple[str, ...] = (
     "edit/apply.py _Editor.__init__",
     "edit/blocks.py BlockInTheMaking._insert",
     "edit/width.py _Fitting._opened",
-    "migrate.py _plan",
     "plan/comments.py _Going.__init__",
     "plan/comments.py _Going.at",
     "plan/comments.py _Going.of_dropped",

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Outcome
-from tfmigrate import migrate
+from tfmigrate import migrate, survey
 from tfmigrate.cli import progress as progress_line
 from tfmigrate.cli.progress import Progress
 from tfmigrate.settings import Settings
@@ -163,7 +163,7 @@ def test_no_file_is_read_again_for_a_report_without_the_hint(
     project: Path, tfmigrate: Tfmigrate, monkeypatch: pytest.MonkeyPatch, form: tuple[str, ...]
 ) -> None:
     Path("a.py").write_text("import tensorflow as tf\n")
-    monkeypatch.setattr(migrate, "grep", None)
+    monkeypatch.setattr(survey, "grep", None)
     assert tfmigrate("check", *form).code == 0
     assert tfmigrate("check").code == 2
 

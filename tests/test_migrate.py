@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tfmigrate import migrate
+from tfmigrate import migrate, tasks
 from tfmigrate.errors import UserError
 from tfmigrate.result import Finding
 from tfmigrate.settings import Settings
@@ -114,7 +114,7 @@ def test_the_pins_of_each_project_are_its_own(project: Path, monkeypatch: pytest
         seen.update((path, settings.from_version) for path, _, settings, *_ in group)
         return tuple(migrate.FileResult(path, "unchanged") for path, *_ in group)
 
-    monkeypatch.setattr(migrate, "_migrate_group", note)
+    monkeypatch.setattr(tasks, "_migrate_group", note)
     for name, pin in (("a", "keras==2.2.4"), ("b", "tensorflow==1.15")):
         put(f"{name}/x.py", b"multi_gpu_model")
         put(f"{name}/requirements.txt", pin.encode())
@@ -134,7 +134,7 @@ def test_aliases_are_searched_for(project: Path, monkeypatch: pytest.MonkeyPatch
         seen.extend(path for path, *_ in group)
         return tuple(migrate.FileResult(path, "unchanged") for path, *_ in group)
 
-    monkeypatch.setattr(migrate, "_migrate_group", note)
+    monkeypatch.setattr(tasks, "_migrate_group", note)
     migrate.check(["."], Settings(jobs=1, aliases=("mylib.to_gpus",)))
     assert seen == ["a.py"]
 
@@ -162,9 +162,9 @@ class TestFixCopy:
         put("src/requirements.txt", b"keras==2.2.4\n")
         copy = put("elsewhere/train.py", b"multi_gpu_model\n").resolve()
         seen = []
-        real = migrate._migrate_group
+        real = tasks._migrate_group
         monkeypatch.setattr(
-            migrate, "_migrate_group", lambda group: (seen.append(group[0][2].from_version), real(group))[1]
+            tasks, "_migrate_group", lambda group: (seen.append(group[0][2].from_version), real(group))[1]
         )
         migrate.fix_copy(Path("src/train.py"), copy, ONE)
         assert seen == ["keras==2.2.4"]

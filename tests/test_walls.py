@@ -23,10 +23,15 @@ MAY_IMPORT: dict[str, Sequence[str]] = {
         "__init__", "checkpoint", "errors", "files", "migrate", "printable", "quiet", "report", "result", "rules",
         "settings", "toml", "verify/judge", "verify/on", "verify/report", "verify/run",
     ),
-    "migrate": (
-        "budget", "errors", "files", "importers", "incomplete", "late", "limits", "needles", "numbering", "outside",
-        "project", "readers", "result", "rewrite", "settings", "skips",
+    "migrate": ("decoded", "errors", "files", "late", "result", "settings", "skips", "survey", "tasks"),
+    "survey": (
+        "decoded", "files", "importers", "incomplete", "late", "needles", "outside", "pinned", "programs", "project",
+        "readers", "result", "settings", "tasks",
     ),
+    "tasks": ("budget", "decoded", "files", "limits", "numbering", "result", "rewrite", "settings"),
+    "programs": ("decoded", "files", "needles", "settings"),
+    "pinned": ("files", "result", "settings"),
+    "decoded": ("files", "numbering", "result"),
     "readers": ("file_names", "outside", "plan/codes", "quiet", "result"),
     "outside": ("files", "plan/selection", "result", "settings", "understand"),
     "importers": ("consistency", "outside", "plan/codes", "result"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -24,6 +25,11 @@ def needles() -> tuple[bytes, ...]:
     lines = {_line(path) for path in rule_files()}
     strings = {needle for line in lines for needle in ast.literal_eval(line.decode())}
     return tuple(sorted(n.encode() for n in strings if not any(other != n and other in n for other in strings)))
+
+
+def needles_with(aliases: Iterable[str]) -> tuple[bytes, ...]:
+    """These, and the last part of each name that the user gave."""
+    return (*needles(), *(alias.rsplit(".", 1)[-1].encode() for alias in aliases))
 
 
 def _line(path: Path) -> bytes:
