@@ -6,12 +6,14 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from tfmigrate.verify.judge import adjustments
 from tfmigrate.verify.judge.align import tolerance
-from tfmigrate.verify.judge.lab import Lab, Publish, Tell
+from tfmigrate.verify.judge.lab import Lab, Publish, Tell, why_alone
 from tfmigrate.verify.judge.pairs import paired
 from tfmigrate.verify.judge.plan import Plan, VerifyOptions
-from tfmigrate.verify.judge.report import Pair, Report
+from tfmigrate.verify.judge.report import ControlResult, Pair, Report, Verdict
 from tfmigrate.verify.judge.stopping import OutOfTime, cause_of
+from tfmigrate.verify.judge.touched import LeftOut
 from tfmigrate.verify.run.world import Execute
 
 
@@ -32,6 +34,34 @@ def hold(
             return _stopped(lab, stop)
         finally:
             lab.keep(options.keep)
+
+
+def concluded(
+    lab: Lab,
+    verdict: Verdict,
+    reason: str,
+    pairs: tuple[Pair, ...] = (),
+    results: tuple[ControlResult, ...] = (),
+    noise: float | None = None,
+    left_out: tuple[LeftOut, ...] = (),
+) -> Report:
+    """The report of a judge who has come to a verdict."""
+    return Report(
+        verdict,
+        reason,
+        lab.plan.title,
+        lab.summaries(),
+        pairs,
+        results,
+        noise,
+        lab.notes(),
+        adjustments.made(run.trace for run in lab.runs.values()),
+        depth=lab.plan.options.depth,
+        covered=lab.covered(),
+        left_out=left_out,
+        alone=why_alone(lab) if pairs else "",
+        provenance=lab.provenance,
+    )
 
 
 def _stopped(lab: Lab, stop: BaseException) -> Report:

@@ -108,6 +108,16 @@ class Pair:
         return self.comparison is not None and self.comparison.equivalent and self.divergence is None
 
     @property
+    def speaks_against(self) -> bool:
+        """Whether the new script is not equivalent for it."""
+        return self.decides and not self.equivalent
+
+    @property
+    def kind(self) -> str:
+        """Of its divergence; empty where there is none."""
+        return self.divergence.kind if self.divergence else ""
+
+    @property
     def remark(self) -> str:
         """Why the two are not the same, and where in the new script; or despite which known difference they are."""
         if self.divergence is not None:
