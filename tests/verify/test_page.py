@@ -21,8 +21,9 @@ from tfmigrate.verify.judge import cause
 from tfmigrate.verify.judge.align import tolerance
 from tfmigrate.verify.judge.causes.evidence import Divergence
 from tfmigrate.verify.judge.compare import compare
-from tfmigrate.verify.judge.report import ControlResult, Pair, Report, Verdict, summarize
+from tfmigrate.verify.judge.report import ControlResult, Pair, Report, Verdict
 from tfmigrate.verify.judge.script_line import Line
+from tfmigrate.verify.judge.summaries import summarize
 from tfmigrate.verify.report import figures, junit, page, pull_request, terminal
 
 from .laboratory import Laboratory

@@ -14,8 +14,9 @@ import pytest
 from tfmigrate.cli.verify import _command_line
 from tfmigrate.verify.judge import provenance
 from tfmigrate.verify.judge.provenance import Provenance
-from tfmigrate.verify.judge.report import Report, summarize
+from tfmigrate.verify.judge.report import Report
 from tfmigrate.verify.judge.stopping import OutOfTime
+from tfmigrate.verify.judge.summaries import summarize
 from tfmigrate.verify.judge.verdict import VerifyOptions, verify
 from tfmigrate.verify.run import devices
 from tfmigrate.verify.run.trace import End

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
+from tfmigrate.verify.judge.align import relative_difference
 from tfmigrate.verify.judge.causes.evidence import watched_in_vain
 from tfmigrate.verify.judge.differences import BATCH_NORM, known_of_validation
 from tfmigrate.verify.judge.lab import Lab
@@ -118,16 +119,15 @@ def lost_metrics(old: Trace, new: Trace) -> Iterator[str]:
     if gone:
         yield f"the old script logs {', '.join(gone)}, the new one does not"
     moved = known_of_validation(old) == BATCH_NORM
-    apart: dict[str, tuple[float, Epoch, Epoch]] = {}
+    furthest: dict[str, tuple[float, Epoch, Epoch]] = {}
     for a, b in both:
         for name in a.logs:
-            if name in LOSSES or name not in b.logs or _is_loss(name) or (moved and name.startswith("val_")):
+            if not _is_metric(name) or name not in b.logs or (moved and name.startswith("val_")):
                 continue
-            x, y = a.logs[name], b.logs[name]
-            size = abs(x - y) / max(abs(x), abs(y), 1e-12) if math.isfinite(x) and math.isfinite(y) else 0.0
-            if size > max(METRIC_BAND, apart[name][0] if name in apart else 0.0):
-                apart[name] = size, a, b
-    for name, (_, a, b) in apart.items():
+            size = _apart(a.logs[name], b.logs[name])
+            if size > (furthest[name][0] if name in furthest else METRIC_BAND):
+                furthest[name] = size, a, b
+    for name, (_, a, b) in furthest.items():
         yield f"{name} is logged as {b.logs[name]:.6g} where it was {a.logs[name]:.6g} (epoch {a.epoch})"
 
 
@@ -136,9 +136,14 @@ def _today(name: str) -> str:
     return re.sub("(^|_)acc$", r"\1accuracy", name)
 
 
-def _is_loss(name: str) -> bool:
-    """Of one output; Keras logs it beside the whole."""
-    return name.endswith("_loss")
+def _is_metric(name: str) -> bool:
+    """Neither the loss nor that of one output, which Keras logs beside the whole, nor a learning rate."""
+    return name not in LOSSES and not name.endswith("_loss")
+
+
+def _apart(old: float, new: float) -> float:
+    """Relative to the larger one; none where one is not a number."""
+    return relative_difference(old, new, 1e-12) if math.isfinite(old) and math.isfinite(new) else 0.0
 
 
 # Callbacks

@@ -63,6 +63,11 @@ class Comparison:
         is a number."""
         return max((pair.difference for pair in self.predictions or self.judged_steps), default=math.inf)
 
+    def explained_by(self, known: KnownDifference, rows: Collection[Row], excused: str = "") -> Comparison:
+        """The same, with a known difference that was shown to explain these rows of the contract."""
+        contract = tuple(replace(row, known=known.name) if row in rows else row for row in self.contract)
+        return replace(self, contract=contract, known=(*self.known, known), excused=excused or self.excused)
+
     @property
     def losses_agree(self) -> bool:
         return self.max_relative_difference <= self.tolerance

@@ -88,12 +88,7 @@ def but_for_rounding(lab: Lab, start: Run, pair: Pair, old: Run, new: Run) -> Pa
     place; what it then ends with may be a tenth as far off.
     """
     comparison = pair.comparison
-    if (
-        pair.divergence is None
-        or pair.divergence.kind not in DRIFTING
-        or comparison is None
-        or new.outcome == "crashed"
-    ):
+    if comparison is None or pair.kind not in DRIFTING or new.outcome == "crashed":
         return pair
     late = [row for row in comparison.broken if row.what.startswith(SEEN_LATE)]
     if not comparison.losses_agree or not late or len(late) < len(comparison.broken):
@@ -112,10 +107,7 @@ def but_for_rounding(lab: Lab, start: Run, pair: Pair, old: Run, new: Run) -> Pa
         "ends as far from itself. Relative difference of weights or validation losses"
     )
     known = KnownDifference(ROUNDING, what, max(size for size, _ in sizes))
-    rows = tuple(replace(row, known=ROUNDING) if row in late else row for row in comparison.contract)
-    return replace(
-        pair, comparison=replace(comparison, contract=rows, known=(*comparison.known, known)), divergence=None
-    )
+    return pair.explained_by(known, late)
 
 
 def distance(row: Row) -> float:
@@ -176,7 +168,7 @@ def _without_penalties(trace: Trace, constants: Mapping[int, float]) -> Trace:
 
 def of_data(pair: Pair) -> bool:
     """Whether a pair differs in a way that other data leads to."""
-    return pair.divergence is not None and pair.divergence.kind in OF_DATA
+    return pair.kind in OF_DATA
 
 
 def but_for_data(pair: Pair, today: Pair, genuine: Run, restored: Run, new: Run, band: float) -> Pair:
@@ -206,13 +198,7 @@ def but_for_data(pair: Pair, today: Pair, genuine: Run, restored: Run, new: Run,
         "the verdict follows from that run; the genuine one judges the settings only. Relative loss difference"
     )
     known = KnownDifference(DATA, what, comparison.max_relative_difference)
-    rows = tuple(replace(row, known=DATA) if row.broken else row for row in comparison.contract)
-    excused = "" if comparison.losses_agree else DATA
-    return replace(
-        pair,
-        comparison=replace(comparison, contract=rows, known=(*comparison.known, known), excused=excused),
-        divergence=None,
-    )
+    return pair.explained_by(known, comparison.broken, excused="" if comparison.losses_agree else DATA)
 
 
 def _libraries(run: Run) -> str:
@@ -234,7 +220,7 @@ def _apart(genuine: Run, restored: Run) -> str:
 def but_for_drift(pair: Pair, genuine: Run, new: Run) -> Pair:
     """The pair with what its versions' arithmetic makes of it known by name. Only for a new script that agrees, within
     the narrow band, with the old one restored on the same TensorFlow: then the migration itself is exact."""
-    if pair.divergence is None or pair.divergence.kind not in DRIFTING:
+    if pair.kind not in DRIFTING:
         return pair
     comparison = compare(genuine.trace, new.trace, DRIFT_BAND)
     # Adam and RMSprop move a weight without gradient by rounding noise, so weights drift far where losses hardly do;
@@ -242,7 +228,6 @@ def but_for_drift(pair: Pair, genuine: Run, new: Run) -> Pair:
     drifted = tuple(row for row in comparison.broken if row.what.startswith(NEEDED["final weights"]))
     if not comparison.losses_agree or len(drifted) != len(comparison.broken):
         return pair
-    rows = tuple(replace(row, known=DRIFT) if row in drifted else row for row in comparison.contract)
     adam = any("adam" in compiled.optimizer.lower() for compiled in new.trace.compiles)
     what = (
         "the script restored on today's TensorFlow agrees with the new one, on its own TensorFlow it drifts away slowly"
@@ -254,8 +239,7 @@ def but_for_drift(pair: Pair, genuine: Run, new: Run) -> Pair:
         what += f"; {changed[0]}{changed[1]}" if changed[1] else ""
     of = "difference of the predictions" if comparison.predictions else "loss difference"
     drift = KnownDifference(DRIFT, f"{what}. Relative {of}", comparison.max_relative_difference)
-    drifting = replace(comparison, contract=rows, known=(*comparison.known, drift))
-    return replace(pair, comparison=drifting, divergence=None)
+    return replace(pair, comparison=comparison.explained_by(drift, drifted), divergence=None)
 
 
 def drifts(pair: Pair) -> bool:
@@ -316,6 +300,4 @@ def _of_optimizer(pair: Pair, genuine: Run, new: Run) -> Pair:
         "difference"
     )
     known = KnownDifference(FORMULA, what, pair.comparison.max_relative_difference)
-    rows = tuple(replace(row, known=FORMULA) if row.broken else row for row in pair.comparison.contract)
-    comparison = replace(pair.comparison, contract=rows, known=(*pair.comparison.known, known), excused=FORMULA)
-    return replace(pair, comparison=comparison, divergence=None)
+    return pair.explained_by(known, pair.comparison.broken, excused=FORMULA)

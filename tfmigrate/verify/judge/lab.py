@@ -14,7 +14,8 @@ from tfmigrate.verify.judge import crash, keras_1, provenance
 from tfmigrate.verify.judge.compare import through_steps
 from tfmigrate.verify.judge.depth import coverage
 from tfmigrate.verify.judge.plan import SHARED, Plan, again, all_migrated, all_restored
-from tfmigrate.verify.judge.report import CONTROL, Pair, Report, RunSummary, Verdict, summarize
+from tfmigrate.verify.judge.report import CONTROL, Pair, Report, Verdict
+from tfmigrate.verify.judge.summaries import RunSummary, summarize
 from tfmigrate.verify.run import needs, packages
 from tfmigrate.verify.run.outcome import STOPPED
 from tfmigrate.verify.run.side_by_side import usual_jobs

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from tfmigrate.verify.judge.align import PredictionPair, StepPair
 from tfmigrate.verify.judge.causes.evidence import Divergence, Kind
 from tfmigrate.verify.judge.compare import Comparison
-from tfmigrate.verify.judge.contract import Row, global_batch_size
+from tfmigrate.verify.judge.contract import Row
 from tfmigrate.verify.judge.depth import Depth
+from tfmigrate.verify.judge.differences import KnownDifference
 from tfmigrate.verify.judge.equivalence import Look, Outcome
 from tfmigrate.verify.judge.provenance import Provenance
 from tfmigrate.verify.judge.script_line import Line
+from tfmigrate.verify.judge.summaries import RunSummary
 from tfmigrate.verify.judge.touched import LeftOut
-from tfmigrate.verify.run.trace import Trace
 
 Verdict = Literal["EQUIVALENT", "SMOKE PASSED", "DIFFERENT", "DOES NOT RUN", "INCONCLUSIVE", "COULD NOT RUN"]
 """SMOKE PASSED: the first step agrees, and nothing more was looked at. DOES NOT RUN: the new script crashed."""
@@ -42,46 +43,6 @@ INTERRUPTED = 130
 
 CONTROL = "control: "
 """How the roles of deliberately wrong migrations begin."""
-
-
-@dataclass(frozen=True)
-class RunSummary:
-    """One run of one script. None stands for what the run did not tell."""
-
-    role: str
-    """"genuine", "genuine, other thread count", "restored on Keras 3", "migrated on Keras 2", ..."""
-    runtime: str
-    """"Python 3.7.16"."""
-    tensorflow: str | None
-    keras: str | None
-    devices: tuple[str, ...]
-    """What the replicas ran on, e.g. ("logical CPU: /device:CPU:0", ...)."""
-    replicas: int | None
-    global_batch_size: int | None
-    steps: int
-    samples_per_second: float | None
-    """Inside training calls, the first step of each left out; of a script that trains nothing, inside all calls that
-    predict but the first."""
-    peak_memory_bytes: int | None
-    """Resident memory of the process."""
-    peak_gpu_memory_bytes: int | None
-    """Of what the tensors took on all GPUs together; None without GPUs."""
-    seconds: float
-    """Wall time of the whole process."""
-    outcome: str
-    """"ok", or what went wrong in words."""
-    rows_predicted: int = 0
-    """By a script that trains nothing."""
-    packages: Mapping[str, str] = field(default_factory=dict)
-    """Versions of NumPy and of what the script's own files import, as far as they tell one."""
-    sandbox: tuple[str, ...] | None = None
-    """What kept it from what was not its own: ("namespaces", "Landlock")."""
-
-    @property
-    def speed(self) -> float | None:
-        """Samples per second where each replica had a device of its own. Logical devices share one processor, so that
-        theirs says nothing about the speed of the script."""
-        return None if any(device.startswith("logical") for device in self.devices) else self.samples_per_second
 
 
 @dataclass(frozen=True)
@@ -126,6 +87,22 @@ class Pair:
         excuse = self.comparison.excused if self.comparison else ""
         return f"but for a known difference, {excuse}" if excuse else ""
 
+    def explained_by(self, known: KnownDifference, rows: Collection[Row], excused: str = "") -> Pair:
+        """The pair, where a known difference was shown to explain these rows of its contract and why the two part."""
+        assert self.comparison is not None
+        return replace(self, comparison=self.comparison.explained_by(known, rows, excused), divergence=None)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "old": self.old,
+            "new": self.new,
+            "decides": self.decides,
+            "equivalent": self.equivalent,
+            "max_relative_difference": _number(_size(self)) if self.comparison else None,
+            "cause": self.divergence.cause if self.divergence else None,
+            "line": _line(self.line if self.divergence else None),
+        }
+
 
 @dataclass(frozen=True)
 class ControlResult:
@@ -142,6 +119,14 @@ class ControlResult:
     """The cause in a word; None when it was not detected."""
     steps: tuple[StepPair, ...] | tuple[PredictionPair, ...] = ()
     """The old run against this one, for the picture: steps, or calls that predict."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "mutation": self.mutation,
+            "max_relative_difference": _number(self.max_relative_difference),
+            "detected": self.detected,
+            "found": self.found,
+        }
 
 
 @dataclass(frozen=True)
@@ -293,10 +278,6 @@ class Report:
         Epochs, steps and calls count from 0. A difference that is not a finite number is null. Of scripts that train
         nothing, the differences are those of their predictions, here as in `loss`.
         """
-        shown = self.shown
-        comparison = shown.comparison if shown else None
-        divergence = shown.divergence if shown else None
-        calls = comparison.predictions if comparison else ()
         return {
             "verdict": self.verdict,
             "headline": self.headline,
@@ -306,57 +287,16 @@ class Report:
             "depth": self.depth,
             "covered": self.covered or None,
             "runs": [asdict(run) for run in self.runs],
-            "loss": {
-                "max_relative_difference": _number(self.max_relative_difference),
-                "tolerance": comparison.tolerance if comparison else None,
-                "first_divergence": (
-                    {
-                        "epoch": divergence.epoch,
-                        "step": divergence.step,
-                        "cause": divergence.cause,
-                        "line": _line(shown.line if shown else None),
-                    }
-                    if divergence
-                    else None
-                ),
-            },
-            "predictions": (
-                {
-                    "calls": len(calls),
-                    "rows": sum(pair.old.samples or 0 for pair in calls),
-                    "max_relative_difference": _number(self.max_relative_difference),
-                    "first_divergence": ({"call": divergence.step, "cause": divergence.cause} if divergence else None),
-                }
-                if calls
-                else None
-            ),
+            "loss": self._loss_to_json(),
+            "predictions": self._predictions_to_json(),
             "contract": [
                 {"what": row.what, "old": _value(row.old), "new": _value(row.new), "same": row.same}
                 for row in self.contract
             ],
-            "controls": [
-                {
-                    "mutation": control.mutation,
-                    "max_relative_difference": _number(control.max_relative_difference),
-                    "detected": control.detected,
-                    "found": control.found,
-                }
-                for control in self.controls
-            ],
+            "controls": [control.to_json() for control in self.controls],
             "controls_possible": self.possible_controls,
             "controls_not_run": [asdict(control) for control in self.left_out],
-            "pairs": [
-                {
-                    "old": pair.old,
-                    "new": pair.new,
-                    "decides": pair.decides,
-                    "equivalent": pair.equivalent,
-                    "max_relative_difference": _number(_size(pair)) if pair.comparison else None,
-                    "cause": pair.divergence.cause if pair.divergence else None,
-                    "line": _line(pair.line if pair.divergence else None),
-                }
-                for pair in self.pairs
-            ],
+            "pairs": [pair.to_json() for pair in self.pairs],
             "known_differences": [
                 {"name": name, "what": what, "size": _number(size)} for name, what, size in self.known
             ],
@@ -367,28 +307,32 @@ class Report:
             "provenance": self.provenance.to_json() if self.provenance else None,
         }
 
+    def _loss_to_json(self) -> dict[str, Any]:
+        shown = self.shown
+        divergence = shown.divergence if shown else None
+        first = None
+        if shown is not None and divergence is not None:
+            place = {"epoch": divergence.epoch, "step": divergence.step}
+            first = {**place, "cause": divergence.cause, "line": _line(shown.line)}
+        return {
+            "max_relative_difference": _number(self.max_relative_difference),
+            "tolerance": shown.comparison.tolerance if shown and shown.comparison else None,
+            "first_divergence": first,
+        }
 
-def summarize(role: str, runtime: str, trace: Trace, seconds: float, outcome: str) -> RunSummary:
-    """The line of the report for a run with this trace."""
-    start, end = trace.start, trace.end
-    return RunSummary(
-        role,
-        runtime,
-        start.tensorflow if start else None,
-        start.keras if start else None,
-        tuple(f"{start.device_kind}: {device}" for device in start.devices) if start else (),
-        max((model.replicas for model in trace.models), default=start.replicas if start else None),
-        global_batch_size(trace),
-        len(trace.steps),
-        end.samples_per_second if end else None,
-        end.peak_memory_bytes if end else None,
-        end.peak_gpu_memory_bytes if end else None,
-        seconds,
-        outcome,
-        sum(call.samples or 0 for call in trace.predictions),
-        {**({"numpy": start.numpy} if start and start.numpy else {}), **(end.packages if end else {})},
-        trace.confined,
-    )
+    def _predictions_to_json(self) -> dict[str, Any] | None:
+        """None where nothing was predicted."""
+        shown = self.shown
+        calls = shown.comparison.predictions if shown and shown.comparison else ()
+        if shown is None or not calls:
+            return None
+        divergence = shown.divergence
+        return {
+            "calls": len(calls),
+            "rows": sum(pair.old.samples or 0 for pair in calls),
+            "max_relative_difference": _number(self.max_relative_difference),
+            "first_divergence": {"call": divergence.step, "cause": divergence.cause} if divergence else None,
+        }
 
 
 def _size(pair: Pair) -> float:

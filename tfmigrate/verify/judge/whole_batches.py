@@ -34,8 +34,10 @@ def but_for_whole_batches(
     """The pairs with that difference known by name and size, and beside them the pair of runs that shows it. `through`
     cuts traces where only a part of them is judged."""
     new = lab.runs.get("migrated on Keras 3")
-    doubtful = [p for p in pairs if new and p.new == new.world.role and p.divergence and p.comparison]
-    if not doubtful or new is None or not new.ok or not models_on_whole_batches(reference.trace, new.trace):
+    if new is None or not new.ok or not models_on_whole_batches(reference.trace, new.trace):
+        return pairs
+    doubtful = [pair for pair in pairs if pair.new == new.world.role and _may_be_explained(pair)]
+    if not doubtful:
         return pairs
     world = lab.plan.world("restored", 3)
     shown_by = replace(world, role=world.role + WHOLE, whole_batches=True)
@@ -47,9 +49,19 @@ def but_for_whole_batches(
     if not whole.ok or not shown.equivalent:
         return pairs
     # Of another version it is shown where the versions agree as long as batches are cut.
-    agrees = restored.ok and but_for_drift(paired(reference, restored, band, decides=False), reference, restored)
-    excused = [p for p in doubtful if p.old.startswith(ON_KERAS_3) or (agrees and agrees.divergence is None)]
-    return (*(_known(pair) if pair in excused else pair for pair in pairs), *([shown] if excused else []))
+    agree = restored.ok and _agree(reference, restored, band)
+    excused = [pair for pair in doubtful if agree or pair.old.startswith(ON_KERAS_3)]
+    if not excused:
+        return pairs
+    return (*(_known(pair) if pair in excused else pair for pair in pairs), shown)
+
+
+def _may_be_explained(pair: Pair) -> bool:
+    return pair.divergence is not None and pair.comparison is not None
+
+
+def _agree(old: Run, restored: Run, band: float) -> bool:
+    return but_for_drift(paired(old, restored, band, decides=False), old, restored).divergence is None
 
 
 def excuses(pair: Pair) -> bool:
@@ -65,6 +77,4 @@ def _known(pair: Pair) -> Pair:
         "difference"
     )
     known = KnownDifference(WHOLE_BATCHES, what, pair.comparison.max_relative_difference)
-    rows = tuple(replace(row, known=WHOLE_BATCHES) if row.broken else row for row in pair.comparison.contract)
-    comparison = replace(pair.comparison, contract=rows, known=(*pair.comparison.known, known), excused=WHOLE_BATCHES)
-    return replace(pair, comparison=comparison, divergence=None)
+    return pair.explained_by(known, pair.comparison.broken, excused=WHOLE_BATCHES)

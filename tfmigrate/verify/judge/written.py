@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -90,21 +90,13 @@ def _judge(lab: Lab, pairs: int) -> Report:
     first = _first_run(lab, seeds[0])
     if first is None:
         return _report(lab, "COULD NOT RUN", why_none(lab))
-    if first.trace.predictions:
-        reason = "the old script trains nothing: compare what it predicts (verify without --as-written)"
-        return _report(lab, "INCONCLUSIVE", reason)
-    if replicas_of(first) < 2:
-        return _report(lab, "INCONCLUSIVE", "the old script trained on one replica; give it its arguments (--args)")
+    if why := _nothing_to_compare(first):
+        return _report(lab, "INCONCLUSIVE", why)
     olds = [first, *_under(lab, first.world, seeds[1:])]
     lost = next((run for run in olds if not run.ok), None)
     if lost is not None:
         return _report(lab, "INCONCLUSIVE", f"under one of the seeds the old script could not be run. {lost.message}")
-    each = [quantities(run.trace) for run in olds]
-    old = {name: [values[name] for values in each] for name in each[0] if all(name in values for values in each)}
-    excuse = known_of_validation(first.trace)
-    if excuse is not None and any(name.startswith(VALIDATION) for name in old):
-        old = {name: values for name, values in old.items() if not name.startswith(VALIDATION)}
-        lab.remarks.append(f"validation losses are not judged: {excuse}, a known difference of the two systems")
+    old = _judged_quantities(lab, olds)
     if not all(math.isfinite(value) for values in old.values() for value in values):
         return _report(lab, "INCONCLUSIVE", "the old script's loss is not a number under some of the seeds")
     limits = margins(old)
@@ -116,6 +108,24 @@ def _judge(lab: Lab, pairs: int) -> Report:
         )
         return _report(lab, "INCONCLUSIVE", reason)
     return _compare(lab, olds, old, limits, looks)
+
+
+def _nothing_to_compare(first: Run) -> str:
+    """Why the losses of a run of the old script say nothing about the migration; empty where they do."""
+    if first.trace.predictions:
+        return "the old script trains nothing: compare what it predicts (verify without --as-written)"
+    return "the old script trained on one replica; give it its arguments (--args)" if replicas_of(first) < 2 else ""
+
+
+def _judged_quantities(lab: Lab, olds: Sequence[Run]) -> dict[str, list[float]]:
+    """What all runs of the old script have, by run; without validation losses where the two systems differ in them."""
+    each = [quantities(run.trace) for run in olds]
+    old = {name: [values[name] for values in each] for name in each[0] if all(name in values for values in each)}
+    excuse = known_of_validation(olds[0].trace)
+    if excuse is not None and any(name.startswith(VALIDATION) for name in old):
+        old = {name: values for name, values in old.items() if not name.startswith(VALIDATION)}
+        lab.remarks.append(f"validation losses are not judged: {excuse}, a known difference of the two systems")
+    return old
 
 
 def _first_run(lab: Lab, seed: int) -> Run | None:
@@ -158,15 +168,10 @@ def _compare(
             error = (died.trace.end.error if died.trace.end else None) or died.message
             return _report(lab, "DOES NOT RUN", f"under seed {died.world.seed} the migrated script crashed: {error}")
         measured = [quantities(run.trace) for run in news]
-        if any(set(old) - set(values) for values in measured):
-            gone = ", ".join(sorted(set(old) - set(measured[0]))) or "some losses"
-            return _report(lab, "DIFFERENT", f"the migrated script has no {gone}")
+        if (lacking := _lacking(old, measured)) is not None:
+            return _report(lab, *lacking)
         new = {name: tuple(values[name] for values in measured) for name in old}
         rows = contract.asked(olds[0].trace, news[0].trace)
-        nan = sum(not all(map(math.isfinite, values)) for values in zip(*new.values()))
-        if nan:
-            verdict: Verdict = "DIFFERENT" if nan == len(news) else "INCONCLUSIVE"
-            return _report(lab, verdict, f"in {nan} of {len(news)} runs the new loss is not a number")
         differences = {name: [b - a for a, b in zip(old[name], new[name])] for name in old}
         outcomes = look(differences, limits, each.alpha)
         written = Written(
@@ -183,6 +188,20 @@ def _compare(
         if overall(outcomes) != "open":
             break
     return _report(lab, *_conclude(written, olds[0], news[0]), written)
+
+
+def _lacking(
+    old: Mapping[str, list[float]], measured: Sequence[Mapping[str, float]]
+) -> tuple[Verdict, str] | None:
+    """The verdict where runs of the new script have not all that is compared; None where they do."""
+    if any(set(old) - set(values) for values in measured):
+        gone = ", ".join(sorted(set(old) - set(measured[0]))) or "some losses"
+        return "DIFFERENT", f"the migrated script has no {gone}"
+    nan = sum(not all(math.isfinite(values[name]) for name in old) for values in measured)
+    if nan:
+        words = f"in {nan} of {len(measured)} runs the new loss is not a number"
+        return ("DIFFERENT" if nan == len(measured) else "INCONCLUSIVE"), words
+    return None
 
 
 def _conclude(written: Written, old: Run, new: Run) -> tuple[Verdict, str]:

@@ -11,7 +11,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from tfmigrate.verify.judge.contract import Row
-from tfmigrate.verify.judge.report import CONTROL, Report, RunSummary, Written
+from tfmigrate.verify.judge.report import CONTROL, Report, Written
+from tfmigrate.verify.judge.summaries import RunSummary
 from tfmigrate.verify.report.words import figure, margin, not_run, roles, size
 
 COLOURS = {

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tfmigrate.verify.judge.report import Report, RunSummary
+    from tfmigrate.verify.judge.report import Report
+    from tfmigrate.verify.judge.summaries import RunSummary
 
 ROLES = {
     "genuine": "the old script on a TensorFlow of its time",
