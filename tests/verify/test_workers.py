@@ -18,9 +18,10 @@ from tfmigrate.verify.judge import plan, verdict
 from tfmigrate.verify.judge.align import tolerance
 from tfmigrate.verify.judge.compare import compare
 from tfmigrate.verify.judge.plan import VerifyOptions
-from tfmigrate.verify.run import experiment, trace
+from tfmigrate.verify.run import experiment
 from tfmigrate.verify.run.launch import Launch
 from tfmigrate.verify.run.runtimes import Runtime
+from tfmigrate.verify.run.workers import joined
 from tfmigrate.verify.run.world import Limits, Run, World
 
 from .simulated import Training, train
@@ -86,14 +87,14 @@ def test_the_workers_parts_make_one_trace(tmp_path: Path) -> None:
         steps=tuple(replace(step, samples=32) for step in whole.steps),
         fits=tuple(replace(fit, samples=fit.samples // 2, global_batch_size=32) for fit in whole.fits if fit.samples),
     )
-    together = trace.together([half, half])
+    together = joined([half, half])
     assert [step.samples for step in together.steps] == [step.samples for step in whole.steps]
     assert [fit.samples for fit in together.fits] == [fit.samples for fit in whole.fits]
     assert [fit.global_batch_size for fit in together.fits] == [64]
     assert {step.fingerprint for step in together.steps} == {None}
     assert compare(whole, together, 1e-6).losses_agree
     short = replace(half, steps=half.steps[:-1])
-    cut = trace.together([half, short])
+    cut = joined([half, short])
     assert len(cut.steps) == len(whole.steps) - 1
     assert cut.notes == (f"the workers took {len(short.steps)} and {len(half.steps)} steps",)
 

@@ -40,6 +40,7 @@ from tfmigrate.verify.run.outcome import STOPPED, outcome_of, standing
 from tfmigrate.verify.run.scratch import PROGRAM, SETUP, STUBS, environment, lay_out, state_of
 from tfmigrate.verify.run.together import Together
 from tfmigrate.verify.run.trace import Trace
+from tfmigrate.verify.run.workers import joined
 from tfmigrate.verify.run.world import Limits, Run, Watch, World
 
 PROBE = Path(__file__).parents[1] / "probe" / "run.py"
@@ -192,7 +193,7 @@ def _run_workers(
     notes += () if bad else map(_work_of, range(world.workers), workers)
     return replace(
         chief,
-        trace=traces.together([run.trace for run in workers]),
+        trace=joined([run.trace for run in workers]),
         outcome=cause.outcome,
         exit_code=cause.exit_code,
         seconds=max(run.seconds for run in workers),

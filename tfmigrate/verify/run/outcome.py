@@ -53,16 +53,13 @@ def outcome_of(
     """Which of the ways a run can end this was, and what to tell the user. `stood`: where the script was when it was
     ended; see `standing`."""
     who = f"{world.role}: {world.script}"
-    if ended.reason in ("time", "still"):
-        step = f"after {len(recorded.steps)} training steps" if recorded.steps else "before its first training step"
-        if recorded.predictions:
-            step = f"after {len(recorded.predictions)} calls that predict"
-        step += f", at {stood}" if stood else ""
-        if ended.reason == "still":
-            return "stood still", f"{who} used no processor time for {limits.still_seconds:g} seconds, {step}"
+    if ended.reason == "still":
+        seconds = f"{limits.still_seconds:g} seconds"
+        return "stood still", f"{who} used no processor time for {seconds}, {_how_far(recorded, stood)}"
+    if ended.reason == "time":
         return (
             "timed out",
-            f"{who} was ended after {limits.seconds:g} seconds, {step}; allow more time "
+            f"{who} was ended after {limits.seconds:g} seconds, {_how_far(recorded, stood)}; allow more time "
             "(--timeout) or fewer steps (--steps, --epochs)",
         )
     if ended.reason in LIMITS:
@@ -77,13 +74,11 @@ def outcome_of(
     if ended.reason == "stopped":
         return "crashed", f"{who} {STOPPED}"
     error = recorded.end.error if recorded.end else None
-    if error or ended.exit_code or recorded.end is None:
-        end = f"crashed: {error}{hint(error, world, _last_line(stderr))}" if error else _died(ended.exit_code, stderr)
-        trained = f"; it had taken {len(recorded.steps)} training steps by then" if recorded.steps else ""
-        if recorded.epochs and error and error.startswith("IndexError") and (limits.epochs or limits.steps_per_epoch):
-            trained += "; a script that relies on all its epochs fails like this when they are cut short: "
-            trained += "--budget ends it instead"
-        return "crashed", f"{who} {end}{trained}"
+    if error:
+        words = f"crashed: {error}{hint(error, world, _last_line(stderr))}{_trained(recorded)}"
+        return "crashed", f"{who} {words}{_cut_short(error, recorded, limits)}"
+    if ended.exit_code or recorded.end is None:
+        return "crashed", f"{who} {_died(ended.exit_code, stderr)}{_trained(recorded)}"
     if recorded.predictions:
         return "predicted", ""
     if not recorded.steps:
@@ -91,6 +86,27 @@ def outcome_of(
         few = f"; its data may be too few for {world.replicas} replicas: see --replicas"
         return "trained nothing", f"{who} ran to its end but {what}{few if world.replicas > 2 else ''}"
     return "trained", ""
+
+
+def _how_far(recorded: Trace, stood: str) -> str:
+    """How far a script had come when it was ended."""
+    step = f"after {len(recorded.steps)} training steps" if recorded.steps else "before its first training step"
+    if recorded.predictions:
+        step = f"after {len(recorded.predictions)} calls that predict"
+    return step + (f", at {stood}" if stood else "")
+
+
+def _trained(recorded: Trace) -> str:
+    return f"; it had taken {len(recorded.steps)} training steps by then" if recorded.steps else ""
+
+
+def _cut_short(error: str, recorded: Trace, limits: Limits) -> str:
+    """What an error may have to do with a limit of epochs or of their steps."""
+    if not recorded.epochs or not error.startswith("IndexError") or not (limits.epochs or limits.steps_per_epoch):
+        return ""
+    return (
+        "; a script that relies on all its epochs fails like this when they are cut short: --budget ends it instead"
+    )
 
 
 def hint(error: str, world: World, last: str = "") -> str:

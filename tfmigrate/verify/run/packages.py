@@ -19,7 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -115,39 +115,45 @@ def provide(world: World, tell: Callable[[str], None] = lambda line: None) -> Pr
     lacking = lacking_in(world.runtime, wanted)
     if not lacking:
         return Provided()
+    required = _required(world)
+    names = {module: canonicalize_name(PACKAGES.get(module, module)) for module in lacking}
+    packages = sorted({name for module, name in names.items() if name in required or module in KNOWN})
+    if not packages:  # the script may yet find the others in a folder of its own
+        return Provided()
+    provided = _made([(required.get(name, name), name) for name in packages], world.runtime, tell)
+    if isinstance(provided, str):
+        failed = f"{', '.join(packages)}, which the script imports, could not be added: {provided}"
+        return Provided(None, (f"{world.role}: {failed}",))
+    folder, installed = provided
+    said = _said_of(packages, required, installed, world.runtime)
+    return Provided(folder, tuple(f"{world.role}: {words}" for words in said))
+
+
+def _required(world: World) -> dict[str, str]:
+    """By package, what the requirements of the world's program ask for; the nearest file has the say."""
     required: dict[str, str] = {}
     for folder in pins.folders_up((world.source / world.start).resolve()):
         for package, requirement in requirements_in(folder).items():
             required.setdefault(package, requirement)
-    names = {module: canonicalize_name(PACKAGES.get(module, module)) for module in lacking}
-    chosen = {module: name for module, name in names.items() if name in required or module in KNOWN}
-    if not chosen:  # the script may yet find the others in a folder of its own
-        return Provided()
-    notes = []
-    packages = sorted(set(chosen.values()))
-    provided = _made([(required.get(name, name), name) for name in packages], world.runtime, tell)
-    if isinstance(provided, str):
-        notes.append(f"{world.role}: {', '.join(packages)}, which the script imports, could not be added: {provided}")
-        return Provided(None, tuple(notes))
-    folder, installed = provided
+    return required
+
+
+def _said_of(
+    packages: Sequence[str], required: Mapping[str, str], installed: Sequence[str], runtime: Runtime
+) -> Iterator[str]:
+    """What was installed ("name==version") of the packages that were wanted, and what was not."""
     if installed:
-        notes.append(
-            f"{world.role}: {world.runtime.label} lacks packages that the script imports; {', '.join(installed)} were "
-            f"put on the path of its runs (as the requirements pin them, else as of {_until(world.runtime)} where "
-            "that fits what it has), and the runtime itself is as it was (--no-packages leaves them out)"
+        yield (
+            f"{runtime.label} lacks packages that the script imports; {', '.join(installed)} were put on the path of "
+            f"its runs (as the requirements pin them, else as of {_until(runtime)} where that fits what it has), and "
+            "the runtime itself is as it was (--no-packages leaves them out)"
         )
-    there = {canonicalize_name(name): version for name, _, version in (pin.partition("==") for pin in installed)}
-    if unmet := [
-        required[name]
-        for name in packages
-        if name in required and name in there and not Requirement(required[name]).specifier.contains(there[name])
-    ]:
-        notes.append(
-            f"{world.role}: {', '.join(unmet)}, as the requirements ask, could not be installed for this runtime"
-        )
+    there = {str(canonicalize_name(name)): version for name, _, version in (pin.partition("==") for pin in installed)}
+    asked = {name: Requirement(required[name]) for name in packages if name in required and name in there}
+    if unmet := [required[name] for name, asks in asked.items() if not asks.specifier.contains(there[name])]:
+        yield f"{', '.join(unmet)}, as the requirements ask, could not be installed for this runtime"
     if absent := sorted(set(packages) - there.keys()):
-        notes.append(f"{world.role}: no wheel of {', '.join(absent)} fits {world.runtime.label}")
-    return Provided(folder, tuple(notes))
+        yield f"no wheel of {', '.join(absent)} fits {runtime.label}"
 
 
 def _until(runtime: Runtime) -> date:

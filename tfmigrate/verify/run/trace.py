@@ -7,14 +7,13 @@ weight snapshots as `.npz` beside it; `load` reads them back. A run that died ha
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from tfmigrate.printable import uncoloured
 
-T = TypeVar("T", int, float)
 Moment = Literal["initial", "after_first_update", "sgd_probe", "final"]
 
 
@@ -349,67 +348,6 @@ def _predictors(events: Iterable[Predictor]) -> list[Predictor]:
             first, replicas=max(first.replicas, event.replicas), loaded=first.loaded or event.loaded
         )
     return list(predictors.values())
-
-
-def together(workers: Sequence[Trace]) -> Trace:
-    """One trace of several workers that trained together: the chief's, with everyone's samples counted.
-
-    Each worker saw its part of a batch, so that a step's samples are the sum; the parts have no common fingerprint.
-    A step that not all of them took is left out and noted.
-    """
-    chief, *others = workers
-    shares_of: dict[tuple[int, int, int], list[Step]] = {}
-    for trace in workers:
-        for step in trace.steps:
-            shares_of.setdefault(step.place, []).append(step)
-    whole = [shares for shares in shares_of.values() if len(shares) == len(workers)]
-    counts = sorted({len(trace.steps) for trace in workers})
-    notes = (f"the workers took {' and '.join(map(str, counts))} steps",) if len(counts) > 1 else ()
-    fits = []
-    for fit in chief.fits:
-        same = [fit, *(other for trace in others for other in trace.fits if other.index == fit.index)]
-        fits.append(
-            replace(
-                fit,
-                global_batch_size=_sum(each.global_batch_size for each in same),
-                samples=_sum(each.samples for each in same),
-                validation_samples=_sum(each.validation_samples for each in same),
-                validation_content=None,
-                validation_sketch=None,
-            )
-        )
-    end = chief.end
-    if end is not None:
-        ends = [trace.end for trace in workers if trace.end is not None]
-        end = replace(
-            end,
-            samples_per_second=_sum(each.samples_per_second for each in ends),
-            peak_memory_bytes=_sum(each.peak_memory_bytes for each in ends),
-            peak_gpu_memory_bytes=_sum(each.peak_gpu_memory_bytes for each in ends),
-        )
-    return replace(
-        chief,
-        fits=tuple(fits),
-        steps=tuple(
-            replace(
-                shares[0],
-                samples=_sum(s.samples for s in shares),
-                fingerprint=None,
-                sketch=None,
-                values=None,
-                weighed=None,
-            )
-            for shares in whole
-        ),
-        end=end,
-        notes=(*chief.notes, *notes),
-    )
-
-
-def _sum(counts: Iterable[T | None]) -> T | None:
-    """None where one of them is not known."""
-    known = list(counts)
-    return None if any(count is None for count in known) else sum(known)  # type: ignore[arg-type]
 
 
 def _read(kind: type[Event], event: dict[str, Any]) -> Event:
