@@ -24,7 +24,7 @@ from tfmigrate.verify.judge.compare import compare
 from tfmigrate.verify.judge.report import ControlResult, Pair, Report, Verdict
 from tfmigrate.verify.judge.script_line import Line
 from tfmigrate.verify.judge.summaries import summarize
-from tfmigrate.verify.report import figures, junit, page, pull_request, terminal
+from tfmigrate.verify.report import junit, labels, page, pull_request, terminal
 
 from .laboratory import Laboratory
 from .simulated import Training, migrated, train
@@ -364,7 +364,7 @@ addEventListener("load", () => {
 def test_labels_beside_curves_do_not_touch(count: int) -> None:
     heights = [0.9 / count] * count
     for wanted in ([0.5] * count, [1.0] * count, [-3.0] * count, [i / count for i in reversed(range(count))]):
-        placed = figures.spread(wanted, heights)
+        placed = labels.spread(wanted, heights)
         ordered = sorted(placed)
         assert all(b - a >= heights[0] - 1e-9 for a, b in itertools.pairwise(ordered))
         assert ordered[0] - heights[0] / 2 >= -1e-9

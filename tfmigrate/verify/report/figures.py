@@ -13,7 +13,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
@@ -21,34 +21,30 @@ from matplotlib.figure import Figure
 
 from tfmigrate.verify.judge.align import PredictionPair, StepPair
 from tfmigrate.verify.judge.report import Pair, Report, Written
+from tfmigrate.verify.report.labels import Label, at_the_end, write
+from tfmigrate.verify.report.look import (
+    FIFTH,
+    FIRST,
+    FOURTH,
+    GRID,
+    INK,
+    INKED,
+    INSIDE,
+    MISTAKE,
+    NOT_JUDGED,
+    OLD_COLOUR,
+    PAPER,
+    RULE,
+    SECOND,
+    SOFT,
+    THIRD,
+    VARIABLES,
+    Shape,
+    Style,
+)
 
 SMALLEST = 3e-8
 """Where differences of exactly zero are drawn: half of what two float32 numbers can differ by without being equal."""
-
-Style: TypeAlias = dict[str, Any]
-
-PAPER, INK, SOFT, RULE, GRID = "#ffffff", "#14181d", "#5b6570", "#d7dce1", "#eceff2"
-OLD_COLOUR, FIRST, SECOND, THIRD = "#98a2ac", "#0b3c8c", "#c2570c", "#2f7d4f"
-FOURTH, FIFTH = "#7a3e9d", "#7d6608"
-MISTAKE, INSIDE, NOT_JUDGED = "#b3261e", "#e8f0ea", "#f3ead9"
-INKED = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
-VARIABLES = {
-    PAPER: "--paper",
-    INK: "--ink",
-    SOFT: "--soft",
-    RULE: "--rule",
-    GRID: "--grid",
-    OLD_COLOUR: "--old",
-    FIRST: "--first",
-    SECOND: "--second",
-    THIRD: "--third",
-    FOURTH: "--fourth",
-    FIFTH: "--fifth",
-    MISTAKE: "--bad",
-    INSIDE: "--inside",
-    NOT_JUDGED: "--not-judged",
-}
-"""The page's names for these colours, by which it has others in dark mode."""
 
 # Different in lightness and dash too, so that a grey print keeps them apart.
 OLD: Style = {"color": OLD_COLOUR, "linewidth": 5.0, "alpha": 0.75, "solid_capstyle": "round"}
@@ -68,22 +64,7 @@ MARKS: tuple[Style, ...] = (
     {"marker": ".", "markersize": 2, "markeredgecolor": FOURTH},
 )
 STRAY: Style = {"marker": ".", "markersize": 3, "color": MISTAKE, "alpha": 0.3, "linestyle": ""}
-LEADER: Style = {"arrowstyle": "-", "linewidth": 0.6, "alpha": 0.6, "shrinkA": 2, "shrinkB": 1, "relpos": (0.0, 0.5)}
 LIMIT: Style = {"color": INK, "linewidth": 1.2, "linestyle": (0, (8, 3))}
-
-
-@dataclass(frozen=True)
-class Shape:
-    """What a picture is drawn for; lengths in inches of 72 points."""
-
-    width: float
-    font: float
-    """Points."""
-    label: int
-    """Characters in a line of a label beside a curve."""
-
-    def figure(self, height: float) -> Figure:
-        return Figure(figsize=(self.width, height), layout="constrained")
 
 
 WIDE = Shape(9.6, 10.5, 34)
@@ -121,7 +102,7 @@ def draw(report: Report, folder: Path) -> tuple[Picture, ...]:
         first = _saved(lambda shape: curves(pairs, shape), folder, "curves.png", caption)
         left = "The relative difference of each step's loss."
     caption = f"{left} Below the dashed line is rounding."
-    return (first, _saved(lambda shape: residuals(report, shape), folder, "residuals.png", caption))
+    return (first, _saved(lambda shape: residuals(report, pairs, shape), folder, "residuals.png", caption))
 
 
 def _saved(draw: Callable[[Shape], Figure], folder: Path, file: str, caption: str) -> Picture:
@@ -237,16 +218,6 @@ def _values(calls: Sequence[StepPair | PredictionPair]) -> list[tuple[float, flo
     return points[:: max(1, -(-len(points) // SHOWN))]
 
 
-@dataclass(frozen=True)
-class Label:
-    """Words beside the end of a curve."""
-
-    text: str
-    colour: str
-    x: float
-    y: float
-
-
 def curves(pairs: Sequence[Pair], shape: Shape) -> Figure:
     """Both worlds' losses over all steps; an old run that several pairs share is drawn once."""
     figure = shape.figure(3.7)
@@ -265,7 +236,7 @@ def curves(pairs: Sequence[Pair], shape: Shape) -> Figure:
             dots: Style = {"marker": "."} if len(losses) == 1 else {}
             axes.plot(losses, **style, **dots)
             drawn.add(role)
-            labels += _at_the_end(role, style["color"], losses)
+            labels += at_the_end(role, style["color"], losses)
     reference = shared[0].comparison
     assert reference is not None
     ends = _epoch_ends(reference.steps)
@@ -280,7 +251,7 @@ def curves(pairs: Sequence[Pair], shape: Shape) -> Figure:
             axes.plot(*zip(*points), linestyle="", color=colour, **style)
             labels.append(Label(f"validation, {role}", colour, *points[-1]))
     _epochs(axes, ends)
-    _label(figure, axes, labels, shape)
+    write(figure, axes, labels, shape)
     axes.set_xlabel("optimizer step")
     axes.set_ylabel("loss")
     axes.set_title("Loss, old and new", loc="left", fontweight="bold")
@@ -288,28 +259,23 @@ def curves(pairs: Sequence[Pair], shape: Shape) -> Figure:
     return figure
 
 
-def residuals(report: Report, shape: Shape) -> Figure:
+def residuals(report: Report, pairs: Sequence[Pair], shape: Shape) -> Figure:
     """Every pair's relative difference, the wrong migrations' too, and the tolerance."""
-    pairs = [pair for pair in report.pairs if pair.comparison is not None and pair.comparison.common]
-    length = max(len(pair.comparison.common) for pair in pairs if pair.comparison)
-    shown = report.shown
-    comparison = (shown.comparison if shown else None) or pairs[0].comparison
-    assert comparison is not None
-    # The other mistakes were found by the contract.
-    wrong = [(control.mutation, _drawable(control.steps)) for control in report.controls]
-    wrong = [(name, values) for name, values in wrong if values and max(values) > comparison.tolerance]
+    compared = [(pair.title, pair.comparison) for pair in pairs if pair.comparison is not None]
+    length = max(len(comparison.common) for _, comparison in compared)
+    comparison = (report.shown.comparison if report.shown else None) or compared[0][1]
+    wrong = _mistakes_seen(report, comparison.tolerance)
     figure = shape.figure(3.4 + 0.16 * len(wrong))
     axes = figure.subplots()
     dots: Style = {"marker": "."} if length == 1 else {}
     labels = [Label(f"tolerance {comparison.tolerance:.2g}", INK, length - 1, comparison.tolerance)]
     for name, values in wrong:
         axes.plot(values, **WRONG, **dots)
-        labels += _at_the_end(f"wrong on purpose: {name}" if name == wrong[0][0] else name, MISTAKE, values)
-    for pair, style in zip(pairs, STYLES * len(pairs)):
-        assert pair.comparison is not None
-        values = _drawable(pair.comparison.common)
+        labels += at_the_end(name, MISTAKE, values)
+    for (title, each), style in zip(compared, STYLES * len(compared)):
+        values = _drawable(each.common)
         axes.plot(values, **style, **dots)
-        labels += _at_the_end(pair.title, style["color"], values)
+        labels += at_the_end(title, style["color"], values)
     judged = len(comparison.steps) if comparison.shared else len(comparison.judged_steps)
     if judged < len(comparison.steps):
         axes.axvspan(judged - 0.5, length - 0.5, color=NOT_JUDGED, zorder=-1)
@@ -321,7 +287,7 @@ def residuals(report: Report, shape: Shape) -> Figure:
     axes.set_ylim(SMALLEST / 2, None)
     axes.set_xlim(-0.02 * length, length * 1.02)
     axes.set_xticks([tick for tick in axes.get_xticks() if 0 <= tick <= length and tick == int(tick)])
-    _label(figure, axes, labels, shape)
+    write(figure, axes, labels, shape)
     axes.set_xlabel("call that predicts" if report.predicts else "optimizer step")
     axes.set_ylabel(f"relative {report.compared} difference")
     axes.set_title("Difference between old and new", loc="left", fontweight="bold")
@@ -329,54 +295,13 @@ def residuals(report: Report, shape: Shape) -> Figure:
     return figure
 
 
-def _at_the_end(text: str, colour: str, values: Sequence[float]) -> list[Label]:
-    """A label where the last number of a curve lies; none for a curve without numbers."""
-    last = next((i for i in reversed(range(len(values))) if math.isfinite(values[i])), None)
-    return [] if last is None else [Label(text, colour, last, values[last])]
-
-
-def _label(figure: Figure, axes: Axes, labels: Sequence[Label], shape: Shape) -> None:
-    """Writes each label to the right of the axes, as near to the height of its curve's end as the others let it, with a
-    thin line to that end. A figure whose axes are lower than all labels together becomes higher."""
-    if not labels:
-        return
-    size = 0.88 * shape.font
-    texts = [textwrap.wrap(label.text, shape.label) for label in labels]
-    width, height = figure.get_size_inches()
-    needed = 72 * 0.75 * height
-    lines = sum(map(len, texts)) * 1.35 * size
-    if lines > needed:
-        figure.set_size_inches(width, height + (lines - needed) / 72 / 0.85)
-        needed = lines
-    axes.get_xlim(), axes.get_ylim()  # matplotlib settles them when they are asked for
-    ends = [axes.transAxes.inverted().transform(axes.transData.transform((other.x, other.y)))[1] for other in labels]
-    heights = [1.35 * size * len(text) / needed for text in texts]
-    for one, text, y in zip(labels, texts, spread(ends, heights)):
-        axes.annotate(
-            "\n".join(text),
-            (one.x, one.y),
-            xytext=(1.04, y),
-            textcoords="axes fraction",
-            fontsize=size,
-            color=SOFT if one.colour == OLD_COLOUR else one.colour,  # a pale line is seen, pale words are not read
-            va="center",
-            annotation_clip=False,
-            arrowprops={**LEADER, "color": one.colour},
-        )
-
-
-def spread(wanted: Sequence[float], heights: Sequence[float]) -> list[float]:
-    """The middles of labels of these heights that do not touch, each near to where it is wanted, in the order of
-    `wanted`; within 0 to 1 where the heights are 1 together at most."""
-    order = sorted(range(len(wanted)), key=lambda i: wanted[i])
-    placed = list(wanted)
-    for before, i in zip([None, *order], order):
-        low = heights[i] / 2 if before is None else placed[before] + (heights[before] + heights[i]) / 2
-        placed[i] = max(wanted[i], low)
-    for after, i in zip([None, *reversed(order)], reversed(order)):
-        high = 1 - heights[i] / 2 if after is None else placed[after] - (heights[after] + heights[i]) / 2
-        placed[i] = min(placed[i], high)
-    return placed
+def _mistakes_seen(report: Report, tolerance: float) -> list[tuple[str, list[float]]]:
+    """The wrong migrations whose losses lie outside the tolerance, for the words beside them, the first with what they
+    are; the others were found by the contract."""
+    drawable = [(control.mutation, _drawable(control.steps)) for control in report.controls]
+    seen = [(name, values) for name, values in drawable if values and max(values) > tolerance]
+    first = seen[0][0] if seen else ""
+    return [(f"wrong on purpose: {name}" if name == first else name, values) for name, values in seen]
 
 
 def _drawable(steps: Sequence[StepPair | PredictionPair]) -> list[float]:
