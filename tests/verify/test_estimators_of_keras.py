@@ -88,9 +88,11 @@ def test_the_migration_trains_as_the_estimator_did(
     assert found.max_relative_difference < 1e-5
 
 
-def test_a_dropout_in_a_model_function_passes_on_what_it_gets(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dropout_in_a_model_function_passes_on_what_it_gets() -> None:
     told: list[float] = []
-    monkeypatch.setattr(draws, "MODEL_FUNCTION", [told.append])
+    dropouts = draws.Dropouts()
+    dropouts.in_model_function = told.append
     for given in ({"x": "net", "rate": 0.25}, {"x": "net", "keep_prob": 1.0}, {"x": "net", "keep_prob": 0.5}):
-        assert draws.dropout(None, given) == "net"
+        assert dropouts.draw(None, given) == "net"
     assert told == [0.25, 0.5]
+    assert not dropouts.asked

@@ -32,7 +32,7 @@ def install(tf, found, seed, recorder):
         module.seed = unless_at_item(module.seed)
     settle_variables(tf, found)
     settle_losses(found)
-    silence_noise(tf, found)
+    silence_noise(tf, found, recorder.dropouts)
     own_streams(found, seed)
     round_rates(found)
     if hasattr(tf, "data"):
@@ -182,7 +182,7 @@ def settle_losses(found):
             module._get_logits = lambda output, from_logits, op_type, fn_name: (output, from_logits)
 
 
-def silence_noise(tf, found):
+def silence_noise(tf, found, dropouts):
     def call(self, inputs, training=None):
         return inputs
 
@@ -198,7 +198,7 @@ def silence_noise(tf, found):
         for wrapper in flavours.classes(flavour, "layers", ("Bidirectional",)):
             if "__init__" in vars(wrapper):
                 wrapper.__init__ = remembering(wrapper.__init__)
-    draws.install(tf, found)
+    draws.install(tf, found, dropouts)
 
 
 def without_dropout(original, cell_of):

@@ -24,13 +24,11 @@ NAMES = {
     "dropout": ("dropout", "nn.dropout", "random.dropout"),
 }
 TABLES = {}
-DROPPED = set()
-"""What the script's own code asked dropout for, as "dropout 0.5"."""
-MODEL_FUNCTION = []
-"""While a model function of an Estimator is called to train: what is told the rate of each dropout in it."""
 
 
-def install(tf, found):
+def install(tf, found, dropouts):
+    """`dropouts`: what is told of each dropout; see Dropouts."""
+    draws = dict(DRAWS, dropout=dropouts.draw)
     homes = [tf, getattr(getattr(tf, "compat", None), "v1", None)]
     for flavour in found:
         for namespace in flavour.namespaces:
@@ -41,31 +39,31 @@ def install(tf, found):
     for home in homes:
         for kind in sorted(NAMES):
             for path in NAMES[kind]:
-                replace(tf, home, path, kind, done)
+                replace(tf, home, path, draws[kind], done)
 
 
-def replace(tf, home, path, kind, done):
+def replace(tf, home, path, draw, done):
     owner, _, name = path.rpartition(".")
     module = getattr(home, owner, None) if owner else home
     original = getattr(module, name, None)
     if not callable(original) or any(original is other for other in done):
         return
-    replacement = drawing(tf, original, kind)
+    replacement = drawing(tf, original, draw)
     done.append(replacement)
     setattr(module, name, replacement)
 
 
-def drawing(tf, original, kind):
+def drawing(tf, original, draw):
     @functools.wraps(original)
-    def draw(*args, **kwargs):
+    def drawn(*args, **kwargs):
         if asked_by_library(sys._getframe(1)):
             return original(*args, **kwargs)
-        asked = DRAWS[kind](tf, named(original, args, kwargs))
+        asked = draw(tf, named(original, args, kwargs))
         return original(*args, **kwargs) if asked is None else asked
 
     autograph = getattr(getattr(tf, "autograph", None), "experimental", None)
     outside = getattr(autograph, "do_not_convert", None)
-    return functools.wraps(original)(outside(draw)) if outside is not None else draw
+    return functools.wraps(original)(outside(drawn)) if outside is not None else drawn
 
 
 def asked_by_library(frame):
@@ -117,30 +115,47 @@ def bernoulli(tf, given):
     return from_table(tf, table_of("uniform"), given, lambda value, cast: tf.cast(value < cast(p), value.dtype))
 
 
-def dropout(tf, given):
-    """Keeps 1 - rate of the values, the same of each row."""
-    if given is None:
-        return None
-    x = next((given[name] for name in ("x", "inputs") if name in given), None)
+class Dropouts(object):
+    """The dropouts that a script's own code asks for."""
+
+    def __init__(self):
+        self.asked = set()
+        """As "dropout 0.5"."""
+        self.in_model_function = None
+        """While a model function of an Estimator is called to train: what is told the rate of each dropout in it."""
+
+    def draw(self, tf, given):
+        """Keeps 1 - rate of the values, the same of each row."""
+        if given is None:
+            return None
+        x = next((given[name] for name in ("x", "inputs") if name in given), None)
+        rate = rate_of(given)
+        drops = isinstance(rate, (int, float)) and rate
+        if self.in_model_function is not None and x is not None and rate is not None:
+            # Keras has a layer there, which passes on what it gets as all such layers do here.
+            if drops:
+                self.in_model_function(rate)
+            return x
+        if drops:
+            self.asked.add("dropout %.6g" % rate)
+        if x is None or rate is None or not hasattr(x, "dtype") or is_symbol(x):
+            return None
+        return dropped(tf, x, rate, given.get("noise_shape"))
+
+
+def rate_of(given):
+    """The share that a dropout is to take out, under whichever name; None where it is not given."""
     rate = next((given[name] for name in ("rate", "level") if given.get(name) is not None), None)
-    if rate is None and given.get("keep_prob") is not None:
-        rate = 1.0 - given["keep_prob"]
-    if MODEL_FUNCTION and x is not None and rate is not None:
-        # Keras has a layer there, which passes on what it gets as all such layers do here.
-        if isinstance(rate, (int, float)) and rate:
-            MODEL_FUNCTION[-1](rate)
-        return x
-    if isinstance(rate, (int, float)) and rate:
-        DROPPED.add("dropout %.6g" % rate)
-    if x is None or rate is None or not hasattr(x, "dtype") or is_symbol(x):
-        return None
-    shape = given.get("noise_shape")
+    return 1.0 - given["keep_prob"] if rate is None and given.get("keep_prob") is not None else rate
+
+
+def dropped(tf, x, rate, shape):
     asked = {"shape": tf.shape(x) if shape is None else shape, "dtype": x.dtype}
     mask = from_table(tf, table_of("uniform"), asked, lambda value, cast: tf.cast(value >= cast(rate), value.dtype))
     return None if mask is None else x * mask / (1.0 - tf.cast(rate, mask.dtype))
 
 
-DRAWS = {"normal": normal, "truncated": truncated, "uniform": uniform, "bernoulli": bernoulli, "dropout": dropout}
+DRAWS = {"normal": normal, "truncated": truncated, "uniform": uniform, "bernoulli": bernoulli}
 
 
 def from_table(tf, table, given, shaped):

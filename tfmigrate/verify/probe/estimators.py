@@ -11,7 +11,7 @@ import os
 
 import numpy as np
 
-from . import aligned, draws, facts, flavours, weights
+from . import aligned, facts, flavours, weights
 from .content import fingerprint_of
 from .graph import PROBE_LEARNING_RATE
 
@@ -288,12 +288,12 @@ class Watcher(object):
             if isinstance(features, dict):
                 features = Features(features)
             keras = keras_model_of(estimator, self.tf)
-            if keras is None and mode == "train":
-                draws.MODEL_FUNCTION.append(self.dropped)
+            dropouts = self.recorder.dropouts
+            dropouts.in_model_function = self.dropped if keras is None and mode == "train" else None
             try:
                 spec = original(estimator, features, labels, mode, config)
             finally:
-                del draws.MODEL_FUNCTION[:]
+                dropouts.in_model_function = None
             if self.training is not None and mode == "train":
                 nest = self.tf.nest
                 chosen = features.chosen() if isinstance(features, Features) else features

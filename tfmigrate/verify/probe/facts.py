@@ -24,42 +24,49 @@ REGULARIZED = ("kernel", "bias", "activity", "embeddings", "gamma", "beta", "rec
 
 def of_model(model):
     """Fields of the trace's Model event; lists are in the order in which the layers were made."""
-    layers = weights.leaf_layers(model)
-    noise, regularizers, constraints, dtypes = [], [], [], set()
-    for layer in layers:
-        kind = type(layer).__name__
-        if kind in NOISE:
-            rate = getattr(layer, "stddev" if kind == "GaussianNoise" else "rate", None)
-            if isinstance(rate, (int, float)) and rate:
-                noise.append("%s %.6g" % (kind, rate))
-        both = getattr(layer, ASKED, None)  # of Bidirectional, which copies its layer
-        for asked in both if isinstance(both, list) else [getattr(cell, ASKED, {}) for cell in cells(layer)]:
-            noise.extend("%s %s %.6g" % (kind, name, asked[name]) for name in sorted(asked) if asked[name])
-        for part in initializers.parts_of(layer, REGULARIZED):
-            words = regularizer(getattr(layer, part + "_regularizer", None))
-            if words:
-                regularizers.append("%s %s" % (part, words))
-            words = regularizer(getattr(layer, part + "_constraint", None))
-            if words:
-                constraints.append("%s %s" % (part, words))
-        if layer.weights:
-            dtype = getattr(layer, "compute_dtype", None) or getattr(layer, "dtype", None)
-            if dtype is not None:
-                dtypes.add(str(getattr(dtype, "name", dtype)))
+    layers, models = weights.leaf_layers(model), with_inner(model)
+    dtypes = set(dtype_of(layer) for layer in layers if layer.weights)
     return {
-        "noise": noise,
-        "regularizers": regularizers,
-        "constraints": constraints,
-        "dtypes": sorted(dtypes),
+        "noise": [words for layer in layers for words in noise_of(layer)],
+        "regularizers": [words for layer in layers for words in parts_in_words(layer, "_regularizer")],
+        "constraints": [words for layer in layers for words in parts_in_words(layer, "_constraint")],
+        "dtypes": sorted(dtypes - set([None])),
         "initializers": initializers.of_layers(layers),
         "own_step": own_step(model),
         "own_batch_norms": [layer.name for layer in layers if is_own_batch_norm(layer)],
         "masked": any(
             getattr(output, "_keras_mask", None) is not None for output in getattr(model, "outputs", None) or []
         ),
-        "loaded": any(hasattr(inner, LOADED) or is_part_of_loaded(inner) for inner in with_inner(model)),
-        "adds_losses": any(hasattr(layer, ADDS) for layer in layers + with_inner(model)),
+        "loaded": any(hasattr(inner, LOADED) or is_part_of_loaded(inner) for inner in models),
+        "adds_losses": any(hasattr(layer, ADDS) for layer in layers + models),
     }
+
+
+def noise_of(layer):
+    """`Dropout 0.25` and `LSTM recurrent_dropout 0.2`: what the layer was asked for, before it was silenced."""
+    kind = type(layer).__name__
+    lines = []
+    if kind in NOISE:
+        rate = getattr(layer, "stddev" if kind == "GaussianNoise" else "rate", None)
+        if isinstance(rate, (int, float)) and rate:
+            lines.append("%s %.6g" % (kind, rate))
+    both = getattr(layer, ASKED, None)  # of Bidirectional, which copies its layer
+    for asked in both if isinstance(both, list) else [getattr(cell, ASKED, {}) for cell in cells(layer)]:
+        lines.extend("%s %s %.6g" % (kind, name, asked[name]) for name in sorted(asked) if asked[name])
+    return lines
+
+
+def parts_in_words(layer, what):
+    """`kernel l2=0.0001` for each part of a layer that has one of these: `_regularizer`, `_constraint`."""
+    parts = initializers.parts_of(layer, REGULARIZED)
+    named = [(part, regularizer(getattr(layer, part + what, None))) for part in parts]
+    return ["%s %s" % (part, words) for part, words in named if words]
+
+
+def dtype_of(layer):
+    """In which type it computes, by name; None where nobody knows."""
+    dtype = getattr(layer, "compute_dtype", None) or getattr(layer, "dtype", None)
+    return None if dtype is None else str(getattr(dtype, "name", dtype))
 
 
 def own_step(model):

@@ -7,9 +7,10 @@ import time
 
 import numpy as np
 
-from . import callers, draws, facts, predictions, weights
+from . import callers, facts, predictions, weights
 from .budget import Budget
 from .content import added, sketch_of, values_of
+from .draws import Dropouts
 from .lines import Lines
 from .starts import Starts, weights_file
 
@@ -77,6 +78,7 @@ class Recorder(object):
         self.write, self.note = self.lines.write, self.lines.note
         self.budget = Budget(config, self.lines)
         self.starts = Starts(config, self.lines)
+        self.dropouts = Dropouts()
         self.machine = None
         self.entries = []
         self.active = []
@@ -388,7 +390,7 @@ class Recorder(object):
             validation_sketch=call.validation_sketch or None,
             callbacks=asked.get("callbacks", []),
             watched=asked.get("watched", []),
-            dropped=sorted(draws.DROPPED),
+            dropped=sorted(self.dropouts.asked),
             class_weight=asked["class_weight"],
             sample_weight=asked["sample_weight"],
             at=call.at,
