@@ -24,10 +24,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from tfmigrate.plan import codes
 
@@ -99,31 +100,72 @@ def mutants(path: Path) -> list[Mutant]:
 
 def _mistakes(node: ast.expr | ast.stmt) -> Iterator[str]:
     """What may stand in the place of a node by mistake."""
-    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+    make = _MISTAKES.get(type(node))
+    return make(node) if make is not None else iter(())
+
+
+def _other_comparison(node: ast.Compare) -> Iterator[str]:
+    if len(node.ops) == 1:
         other = _COMPARED[type(node.ops[0])]
         yield f"({ast.unparse(node.left)} {other} {ast.unparse(node.comparators[0])})"
-    elif isinstance(node, ast.BoolOp):
-        word = " or " if isinstance(node.op, ast.And) else " and "
-        yield "(" + word.join(f"({ast.unparse(value)})" for value in node.values) + ")"
-        for left_out in node.values:
-            kept = [value for value in node.values if value is not left_out]
-            joined = (" and " if isinstance(node.op, ast.And) else " or ").join(f"({ast.unparse(v)})" for v in kept)
-            yield f"({joined})"
-    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+
+
+def _other_conditions(node: ast.BoolOp) -> Iterator[str]:
+    is_and = isinstance(node.op, ast.And)
+    yield _joined(node.values, " or " if is_and else " and ")
+    for left_out in node.values:
+        yield _joined([value for value in node.values if value is not left_out], " and " if is_and else " or ")
+
+
+def _joined(values: Sequence[ast.expr], word: str) -> str:
+    return f"({word.join(f'({ast.unparse(value)})' for value in values)})"
+
+
+def _without_not(node: ast.UnaryOp) -> Iterator[str]:
+    if isinstance(node.op, ast.Not):
         yield f"({ast.unparse(node.operand)})"
-    elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
+
+
+def _other_value(node: ast.Constant) -> Iterator[str]:
+    if isinstance(node.value, bool):
         yield str(not node.value)
-    elif isinstance(node, ast.Constant) and isinstance(node.value, int):
+    elif isinstance(node.value, int):
         yield str(node.value + 1)
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _SWAPPED:
+
+
+def _other_function(node: ast.Call) -> Iterator[str]:
+    if isinstance(node.func, ast.Name) and node.func.id in _SWAPPED:
         yield f"{_SWAPPED[node.func.id]}{ast.unparse(node).removeprefix(node.func.id)}"
-    elif isinstance(node, ast.IfExp):
-        yield f"({ast.unparse(node.orelse)})"
-        yield f"({ast.unparse(node.body)})"
-    elif isinstance(node, ast.Continue | ast.Break | ast.AugAssign):
+
+
+def _one_side(node: ast.IfExp) -> Iterator[str]:
+    yield f"({ast.unparse(node.orelse)})"
+    yield f"({ast.unparse(node.body)})"
+
+
+def _left_out(node: ast.Continue | ast.Break | ast.AugAssign) -> Iterator[str]:
+    yield "pass"
+
+
+def _not_called(node: ast.Expr) -> Iterator[str]:
+    if isinstance(node.value, ast.Call):
         yield "pass"
-    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call | ast.Yield | ast.YieldFrom):
-        yield "pass" if isinstance(node.value, ast.Call) else "yield from ()"
+    elif isinstance(node.value, ast.Yield | ast.YieldFrom):
+        yield "yield from ()"
+
+
+_MISTAKES: dict[type[ast.AST], Callable[[Any], Iterator[str]]] = {
+    ast.Compare: _other_comparison,
+    ast.BoolOp: _other_conditions,
+    ast.UnaryOp: _without_not,
+    ast.Constant: _other_value,
+    ast.Call: _other_function,
+    ast.IfExp: _one_side,
+    ast.Continue: _left_out,
+    ast.Break: _left_out,
+    ast.AugAssign: _left_out,
+    ast.Expr: _not_called,
+}
 
 
 def drawn(seed: int, draw: int, paths: Sequence[Path]) -> Mutant:
