@@ -26,6 +26,11 @@ TENSOR = "t = Dense(3)(Input((4,)))\n"
         ("n = t.get_shape()[1].value", "n = t.shape[1]"),
         ("n = t.shape[-1].value", "n = t.shape[-1]"),
         ("n = t.shape.as_list()", "n = list(t.shape)"),
+        ("_, n = t.get_shape()\nm = n.value // 2", "_, n = t.shape\nm = n // 2"),
+        ("rows, n = t.shape\nm = [rows.value, n.value]", "rows, n = t.shape\nm = [rows, n]"),
+        ("n = t.get_shape()[1]\nm = n.value", "n = t.shape[1]\nm = n"),
+        ("n = [size.value for size in t.get_shape()[1:]]", "n = [size for size in t.shape[1:]]"),
+        ("for size in t.shape:\n    print(size.value)", "for size in t.shape:\n    print(size)"),
         ("n = t.shape.ndims + t.get_shape().ndims", "n = len(t.shape) + len(t.shape)"),
         ("n = t._keras_shape[1]", "n = t.shape[1]"),
         ("s = t.get_shape()\nn = s.as_list()[1] + s[1].value", "s = t.shape\nn = s[1] + s[1]"),
@@ -50,6 +55,11 @@ def test_a_shape_is_written_as_every_version_has_it(before: str, after: str) -> 
         "n = Grid().get_shape().as_list()",
         "n = {'a': 1}['a'].value",
         "class Grid:\n    shape = [1]\n\n\nn = Grid().shape[0].value",
+        "class Grid:\n    shape = [1]\n\n\nn, _ = Grid().shape\nm = n.value",
+        "n, m = 1, t\nk = n.value",
+        "n, m = t.shape\nn = other()\nk = n.value",
+        "n, m = K.get_variable_shape(t)\nk = n.value",
+        "for size in sizes:\n    print(size.value)",
     ],
 )
 def test_other_shapes_stay(lines: str) -> None:

@@ -14,7 +14,7 @@ from tfmigrate.plan.change.calls import is_none
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.reaching import named, settled
+from tfmigrate.understand.reaching import bindings_of, named, settled, unpacked
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import Opaque, Parameter, is_tensor
 from tfmigrate.written import Code
@@ -70,6 +70,9 @@ class _Reader:
             if any(is_none(part) for target in comparison.comparisons for part in _among(target.comparator))
         }
         """What is compared with None: the shape may be one of which nothing is known, and that has no length."""
+        self._gone_through: dict[cst.CSTNode, cst.BaseExpression] = {
+            loop.target: loop.iter for loop in facts.module.all_of(cst.For, cst.CompFor)
+        }
 
     def change_of(self, node: cst.Call | cst.Attribute) -> Code | None:
         """What stands in an expression's place."""
@@ -86,7 +89,7 @@ class _Reader:
         owner, name = node.value, node.attr.value
         if name in _COUNTS and self._is_shape(owner):
             return None if node in self._may_be_unknown and not self._is_of_keras(owner) else ("len(", owner, ")")
-        if name == "value" and isinstance(owner, cst.Subscript) and self._is_shape(owner.value):
+        if name == "value" and self._is_size(owner):
             return (owner,)
         if name in _OLD and any(is_tensor(option) for option in self._facts.options(owner)):
             return owner, ".shape"
@@ -101,6 +104,14 @@ class _Reader:
             parts = [element.slice for element in node.slice]
             return len(parts) == 1 and isinstance(parts[0], cst.Slice) and self._is_shape(node.value)
         return isinstance(node, cst.Attribute) and node.attr.value == "shape" and self._is_tensor(node.value)
+
+    def _is_size(self, node: cst.BaseExpression) -> bool:
+        """Whether an expression is one size out of such a shape, also by a name: `_, rows, columns, _ = x.shape`."""
+        node = settled(node, self._scopes)
+        if isinstance(node, cst.Subscript):
+            return len(node.slice) == 1 and isinstance(node.slice[0].slice, cst.Index) and self._is_shape(node.value)
+        sources = [unpacked(each) or self._gone_through.get(each.node) for each in bindings_of(node, self._scopes)]
+        return bool(sources) and all(source is not None and self._is_shape(source) for source in sources)
 
     def _is_of_keras(self, shape: cst.BaseExpression) -> bool:
         """Whether a shape is surely that of a tensor of a model, whose number of dimensions is known."""
