@@ -49,6 +49,14 @@ def test_arrays_are_cut_to_whole_batches(limit: dict[str, int], left: int) -> No
     assert list(arguments["y"]["out"]) == list(range(left))
 
 
+def test_a_validation_without_targets_is_cut_too() -> None:
+    arguments: dict[str, Any] = {"validation_data": (np.arange(100), None), "batch_size": 20}
+    limits.shorten_validation(arguments, inspect.signature(fit), "arrays", 2)
+    inputs, targets = arguments["validation_data"]
+    assert len(inputs) == 40
+    assert targets is None
+
+
 def test_the_validation_split_comes_first() -> None:
     x = np.arange(100)
     arguments, _ = shorten("arrays", {"steps_per_epoch": 1}, x=x, y=x, validation_split=0.1)

@@ -114,7 +114,9 @@ def cut_arrays(arguments, count):
 
 
 def part(values, where):
-    """The rows of each array of a structure. A list of arrays is several inputs, one of numbers is data."""
+    """The rows of each array of a structure. A list of arrays is several inputs, one of numbers is data; None is none."""
+    if values is None:
+        return None
     if isinstance(values, dict):
         return {key: part(value, where) for key, value in values.items()}
     if isinstance(values, (tuple, list)) and values and all(hasattr(value, "shape") for value in values):
