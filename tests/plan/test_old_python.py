@@ -102,7 +102,7 @@ def test_a_builtin_that_the_program_binds_is_not_written() -> None:
     "lines",
     [
         "import imp\nimp.reload(np)",
-        "from scipy.misc import imresize, imread",
+        "from scipy.misc import imresize, imread\nimread(imresize('a'))",
         "import scipy.misc\nscipy.misc.imread('a')",
     ],
 )
@@ -111,6 +111,28 @@ def test_what_has_none_is_reported_where_it_fails(lines: str) -> None:
     assert text == lines
     assert done
     assert set(done) == {"warn"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("import imp", ""),
+        ("import imp, time\ntime.sleep(0)", "import time\ntime.sleep(0)"),
+        ("from scipy.misc import imresize, imread", ""),
+        ("from scipy.misc import imread\nfrom scipy import misc as old", ""),
+        ("def f():\n    import imp\n    return 1", "def f():\n    return 1"),
+    ],
+)
+def test_an_import_that_fails_goes_where_nothing_reads_it(before: str, after: str) -> None:
+    text, done = migrated(before, "TFM504")
+    assert text == after
+    assert done
+    assert set(done) == {"rewrite"}
+
+
+@pytest.mark.parametrize("lines", ["import scipy.misc as misc", "import imp\n__all__ = ['imp']", "from scipy.misc import *"])
+def test_an_import_that_may_bring_more_is_reported(lines: str) -> None:
+    assert migrated(lines, "TFM504") == (lines, ["warn"])
 
 
 def lookup(name: str) -> object:

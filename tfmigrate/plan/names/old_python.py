@@ -10,7 +10,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.edits import Edit, Insert, Rank, Replace
+from tfmigrate.plan.edits import Edit, Insert, Rank, Remove, Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.names.excused import taken_out
 from tfmigrate.plan.names.tables import Tables
@@ -55,15 +55,21 @@ def check_last(context: Context, others: Sequence[CallChange]) -> Iterator[CallC
         if statement in asks_first or (isinstance(statement, cst.ImportFrom) and statement.relative):
             continue
         if isinstance(statement, cst.ImportFrom) and isinstance(statement.names, cst.ImportStar):
-            imported = [dotted(statement.module)]
+            imported: dict[str, cst.ImportAlias | None] = {dotted(statement.module): None}
         else:
-            imported = [
-                full
-                for _, bound, full in imports_of(statement)
+            imported = {
+                full: alias
+                for alias, bound, full in imports_of(statement)
                 if not _goes(scopes.of_variable(bound, scopes.module), going)
-            ]
-        for full in imported:
-            if (advice := _advice(full, tables)) is not None:
+            }
+        for full, alias in imported.items():
+            advice = _advice(full, tables)
+            if advice is None:
+                continue
+            if alias is not None and alias in context.unread:
+                message = f"{full} is gone, and nothing here uses it: its import is removed"
+                yield CallChange(codes.PYTHON_NAME_IS_GONE, statement, message, Remove(alias))
+            else:
                 yield CallChange(codes.PYTHON_NAME_IS_GONE, statement, f"{full} is gone: {advice}", action="warn")
 
 

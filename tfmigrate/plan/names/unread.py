@@ -139,11 +139,13 @@ def _has_no_effect(node: cst.BaseExpression, draft: Draft) -> bool:
 
 
 def unread_imports(draft: Draft, exported: Set[str]) -> Iterator[cst.ImportAlias]:
-    """What `from` imports bring that nothing reads, here or in another module of the program."""
+    """What imports bring that nothing reads, here or in another module of the program; `import a.b` brings more."""
     if draft.module.path.endswith("__init__.py") or "__all__" in draft.module.text:
         return
     for statement, unit in import_statements(draft.module):
-        for alias, bound, _ in imports_of(statement) if isinstance(statement, cst.ImportFrom) else ():
+        for alias, bound, _ in imports_of(statement):
+            if isinstance(statement, cst.Import) and isinstance(alias.name, cst.Attribute):
+                continue
             mentions = draft.scopes.of_variable(bound, draft.scope_round(unit))
             if bound not in exported and all(mention.binds for mention in mentions):
                 yield alias
