@@ -130,7 +130,9 @@ def test_an_import_that_fails_goes_where_nothing_reads_it(before: str, after: st
     assert set(done) == {"rewrite"}
 
 
-@pytest.mark.parametrize("lines", ["import scipy.misc as misc", "import imp\n__all__ = ['imp']", "from scipy.misc import *"])
+@pytest.mark.parametrize(
+    "lines", ["import scipy.misc as misc", "import imp\n__all__ = ['imp']", "from scipy.misc import *"]
+)
 def test_an_import_that_may_bring_more_is_reported(lines: str) -> None:
     assert migrated(lines, "TFM504") == (lines, ["warn"])
 

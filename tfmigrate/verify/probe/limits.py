@@ -114,7 +114,7 @@ def cut_arrays(arguments, count):
 
 
 def part(values, where):
-    """The rows of each array of a structure. A list of arrays is several inputs, one of numbers is data; None is none."""
+    """The rows of each array of a structure. A list of arrays is several inputs, one of numbers is data."""
     if values is None:
         return None
     if isinstance(values, dict):
