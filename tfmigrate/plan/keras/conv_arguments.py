@@ -1,4 +1,4 @@
-"""`conv_utils.normalize_tuple(size, 2, "size")` of layers of one's own: the module is private now."""
+"""`conv_utils.normalize_tuple(size, 2, "size")` and the like of layers of one's own: the module is private now."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import is_none, named_arguments
+from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.purity import is_pure
@@ -19,9 +20,28 @@ _PARAMETERS = {
     "normalize_data_format": ("value",),
     "normalize_padding": ("value",),
 }
+_LENGTH = "conv_output_length"
 
 
 def check(context: Context) -> Iterator[CallChange]:
+    yield from _arguments(context)
+    yield from _lengths(context)
+
+
+def _lengths(context: Context) -> Iterator[CallChange]:
+    """`conv_output_length(...)` is more than an expression: a function of the program's own is called instead."""
+    facts = context.facts
+    calls = [call for call in facts.module.calls if facts.canonical(call.func) == f"{_MODULES[0]}.{_LENGTH}"]
+    if calls:
+        helper = Helper.of(context.draft, _LENGTH)
+        message = f"{_LENGTH}() is not public in Keras 3: {helper}() computes the same"
+        changes = [
+            CallChange(codes.CONV_ARGUMENTS, call, message, Replace(call.func, helper.name)) for call in calls
+        ]
+        yield from helper.brought_by(calls, changes)
+
+
+def _arguments(context: Context) -> Iterator[CallChange]:
     """Each of these is one expression, which is written in the place of the call."""
     facts = context.facts
     assigned = {node.value for node in facts.module.all_of(cst.Assign)}
