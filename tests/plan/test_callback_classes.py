@@ -332,3 +332,49 @@ def test_what_the_program_gives_a_callback_itself_is_no_question(classes: str) -
 def test_what_another_object_is_given_is_no_answer() -> None:
     other = "class Other:\n    pass\n\n\nother = Other()\nother.validation_data = other.params = {}\n\n\n"
     assert actions(migrated(other + "class Own(Callback):\n" + READS)) == ["warn", "warn"]
+
+
+OWN_CALLBACK = """\
+class Base({base}):
+    def set_params(self, params):
+        self.params = params
+
+    def set_model(self, model):
+        self.model = model
+
+    def on_batch_end(self, batch, logs=None):
+        pass
+
+    def on_epoch_end(self, epoch, logs=None):
+        pass
+{more}
+
+class Keep(Base):
+    def on_epoch_end(self, epoch, logs=None):
+        print(epoch)
+"""
+
+
+def test_a_copy_of_a_callback_that_lacks_what_fit_asks_today_is_reported_once() -> None:
+    own = OWN_CALLBACK.format(base="object", more="")
+    file = migrated(own)
+    assert own in file.after
+    assert actions(file) == ["warn"]
+
+
+@pytest.mark.parametrize(
+    ("base", "more"),
+    [
+        ("Callback", ""),
+        ("Trainer.Callback", ""),
+        ("object", "\n    def on_train_batch_begin(self, batch, logs=None):\n        pass\n"),
+    ],
+)
+def test_a_callback_of_keras_or_of_elsewhere_is_not(base: str, more: str) -> None:
+    file = migrated(OWN_CALLBACK.format(base=base, more=more))
+    assert not any("asks more" in finding.message for finding in file.findings)
+
+
+def test_a_class_that_only_listens_is_none() -> None:
+    own = "class Trainer(object):\n    def set_model(self, model):\n        self.model = model\n"
+    assert actions(migrated(own + "\n    def on_epoch_end(self, epoch):\n        pass\n")) == []

@@ -36,8 +36,14 @@ _COUNTED = {"epochs_since_last_save": "0", "period": "1"}
 """What ModelCheckpoint of Keras 2 kept, and what it began with."""
 
 
+_INTERFACE = ("set_params", "set_model", "on_epoch_end", "on_batch_end")
+"""What old Keras asked of every callback."""
+_ASKED_TODAY = "on_train_batch_begin"
+
+
 def check(context: Context) -> Iterator[CallChange]:
     yield from callback_attributes(context)
+    yield from _copies(context.facts)
     yield from models_in_themselves(context.facts, context.draft.vanishing())
 
 
@@ -56,6 +62,19 @@ def callback_attributes(context: Context) -> Iterator[CallChange]:
             yield from _counted_epochs(cls, made, facts)
         if bases & WATCHERS.keys():
             yield from _comparisons(cls, made, facts)
+
+
+def _copies(facts: Facts) -> Iterator[CallChange]:
+    """A class that has the methods of a callback as old Keras called them, and does not descend from one."""
+    for cls in facts.classes:
+        lacks = any(cls.lookup(name) is None for name in _INTERFACE) or cls.lookup(_ASKED_TODAY) is not None
+        if lacks or "set_model" not in cls.members or any(cls.unknown_bases()):
+            continue
+        message = (
+            f"fit() asks more of a callback today than this class has ({_ASKED_TODAY}, for one), and fails as it "
+            "begins: descend from keras.callbacks.Callback, which has all of it, in the place of a copy"
+        )
+        yield CallChange(codes.CALLBACK_ATTRIBUTES, cls.node, message, action="warn")
 
 
 def models_in_themselves(facts: Facts, gone: Container[cst.CSTNode]) -> Iterator[CallChange]:
