@@ -22,8 +22,8 @@ _KERNELS = range(2, 6)
 """Dimensions of what Keras 2 took for the kernel of a dense layer or of a convolution, as Keras 3 does."""
 _MESSAGE = (
     "standalone Keras gave a weight of one dimension, or of more than five, another range of first values: for the "
-    "number of inputs {} took the root of the product of all sizes, today it counts as in a kernel. To begin as before, "
-    "write the old bound as a number: RandomUniform(-b, b), RandomNormal(stddev=s)"
+    "number of inputs {} took the root of the product of all sizes, today it counts as in a kernel. To begin as "
+    "before, write the old bound as a number: RandomUniform(-b, b), RandomNormal(stddev=s)"
 )
 
 

@@ -1,0 +1,1 @@
+"""As much of scikit-learn as training scripts call, on NumPy."""
