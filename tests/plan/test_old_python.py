@@ -137,6 +137,31 @@ def test_an_import_that_may_bring_more_is_reported(lines: str) -> None:
     assert migrated(lines, "TFM504") == (lines, ["warn"])
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("a = yaml.load(file)", "a = yaml.load(file, Loader=yaml.FullLoader)"),
+        ("a = yaml.load(stream=open('a'))", "a = yaml.load(stream=open('a'), Loader=yaml.FullLoader)"),
+        ("a = list(yaml.load_all(file))", "a = list(yaml.load_all(file, Loader=yaml.FullLoader))"),
+    ],
+)
+def test_yaml_is_told_by_which_class_it_loads(before: str, after: str) -> None:
+    assert migrated(f"import yaml\n{before}", "TFM229") == (f"import yaml\n{after}", ["rewrite"])
+
+
+@pytest.mark.parametrize(
+    "lines",
+    ["a = yaml.load(file, yaml.Loader)", "a = yaml.load(file, Loader=L)", "a = yaml.safe_load(f)", "a = yaml.load(*b)"],
+)
+def test_yaml_that_knows_stays(lines: str) -> None:
+    assert migrated(f"import yaml\n{lines}", "TFM229") == (f"import yaml\n{lines}", [])
+
+
+def test_a_loader_that_has_no_module_to_come_from_is_reported() -> None:
+    lines = "from yaml import load\na = load(file)"
+    assert migrated(lines, "TFM504") == (lines, ["warn"])
+
+
 def lookup(name: str) -> object:
     """What a dotted name leads to; raises AttributeError or ImportError."""
     module, _, rest = name.partition(".")

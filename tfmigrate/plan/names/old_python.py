@@ -10,6 +10,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.calls import Revision
 from tfmigrate.plan.edits import Edit, Insert, Rank, Remove, Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.names.excused import taken_out
@@ -43,6 +44,7 @@ def check(context: Context) -> Iterator[CallChange]:
     yield from _matrices(context)
     yield from _modules_through_numpy(context)
     yield from _splits(context)
+    yield from _loaders(context)
 
 
 def check_last(context: Context, others: Sequence[CallChange]) -> Iterator[CallChange]:
@@ -154,6 +156,23 @@ def _splits(context: Context) -> Iterator[CallChange]:
         else:
             message += ": write a pattern that matches no empty text"
             yield CallChange(codes.OLD_PYTHON, pattern, message, action="warn")
+
+
+def _loaders(context: Context) -> Iterator[CallChange]:
+    """`yaml.load(file)`: PyYAML 6 wants to be told by which class."""
+    facts = context.facts
+    for call in facts.module.calls:
+        name = facts.symbols.get(call.func)
+        if name not in ("yaml.load", "yaml.load_all") or len(call.args) != 1 or call.args[0].star:
+            continue
+        message = f"{name}() of PyYAML 6 takes no file without a Loader (TypeError)"
+        if isinstance(call.func, cst.Attribute):
+            loader = (call.func.value, ".FullLoader")
+            message += ": FullLoader, which it took itself before, is written"
+            yield CallChange(codes.OLD_PYTHON, call, message, Revision(call, set=(("Loader", loader),)))
+        else:
+            message += ": pass Loader=yaml.FullLoader"
+            yield CallChange(codes.PYTHON_NAME_IS_GONE, call, message, action="warn")
 
 
 def _matches_nothing(pattern: str | bytes) -> bool:
