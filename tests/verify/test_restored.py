@@ -46,7 +46,8 @@ template.compile("sgd", "binary_crossentropy", metrics=["accuracy"])
 parallel = multi_gpu_model(template, gpus=2)
 parallel.compile(RMSprop(lr=0.01, epsilon=1e-4), "binary_crossentropy", metrics=["accuracy"])
 rows = np.random.RandomState(0).rand(64, 4).astype("float32")
-history = parallel.fit(rows, (rows.sum(1) > 2).astype("float32"), batch_size=16, epochs=2, callbacks=[Slower()])
+classes = (rows.sum(1) > 2).astype("float32")
+history = parallel.fit(rows, classes, batch_size=16, epochs=2, callbacks=[Slower()], class_weight="auto")
 assert len(history.history["acc"]) == len(history.history["accuracy"]) == 2
 again = RMSprop.from_config(parallel.optimizer.get_config())
 assert again.get_config()["epsilon"] == parallel.optimizer.get_config()["epsilon"]

@@ -266,6 +266,8 @@ def restore_generators(tf, flavour):
             kwargs.pop(name, None)
         if "validation_data" in kwargs:
             kwargs["validation_data"] = without_loss(tf, kwargs["validation_data"])
+        if not calls.weighs_classes(kwargs.get("class_weight")):
+            kwargs.pop("class_weight", None)  # "auto", an array: an error today
         return original_fit(self, without_loss(tf, x), *args, **kwargs)
 
     def fit_generator(
