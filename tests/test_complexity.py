@@ -15,30 +15,8 @@ from tests.conftest import ROOT
 
 PACKAGE = ROOT / "tfmigrate"
 LIMIT = 20
-STILL_OVER: tuple[str, ...] = (
-    "plan/estimator/calls.py plan_call",
-    "plan/estimator/contrib.py _settings",
-    "plan/estimator/estimators.py OfModelFunction.plan",
-    "plan/estimator/exporting.py _specs",
-    "plan/estimator/expressions.py _comparison",
-    "plan/estimator/expressions.py _operation",
-    "plan/estimator/inputs.py Inputs._one_batch",
-    "plan/estimator/migration.py Migration.config",
-    "plan/estimator/network.py nn_dropout",
-    "plan/estimator/network.py operation",
-    "plan/estimator/of_keras.py OfKerasModel._lines_of",
-    "plan/estimator/of_keras.py OfKerasModel.plan",
-    "plan/estimator/own_functions.py read_building",
-    "plan/estimator/strategy.py _mirrored",
-    "plan/estimator/strategy.py _own_strategy",
-    "plan/estimator/strategy.py _returns_default",
-    "plan/estimator/tensorflow_calls.py read_call",
-    "plan/helpers/obtain_input_shape.py obtain_input_shape",
-    "plan/on_strategy/idle.py left_idle",
-    "plan/on_strategy/misuse.py _Reader._old_files",
-    "plan/on_strategy/rescope.py _Scopes.edits",
-)
-"""What was over when the limit came, sorted. An entry goes when its function is shorter; none is added."""
+STILL_OVER = ("plan/helpers/obtain_input_shape.py obtain_input_shape",)
+"""Sorted; none is added. This one is written into users' files, where one function reads better than three."""
 
 
 def complexities(tree: ast.AST, within: str = "") -> Iterator[tuple[str, int]]:
