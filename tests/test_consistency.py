@@ -228,6 +228,11 @@ def test_a_file_that_mentions_the_class_is_found_by_its_text(project: Path, need
     assert Path("src/main.py").read_text(encoding="utf-8") == main
 
 
+@pytest.mark.parametrize(("path", "dots"), [("net/train.py", "."), ("net/deep/train.py", "..")])
+def test_what_is_taken_from_a_package_is_named_after_it(path: str, dots: str) -> None:
+    assert unresolved({"net/__init__.py": "", path: f"from {dots} import gone\n"}) == {(path, "net.gone")}
+
+
 def test_unresolved_names_what_is_taken_in_vain() -> None:
     files = {
         "a.py": "from b import one, two, gone\nfrom b import inner\nimport b\n\nb.one, b.lost\nimport numpy\n",

@@ -34,7 +34,9 @@ class _Program:
             if isinstance(node, ast.ImportFrom):
                 for alias, module in self._not_defined(node, path):
                     if module is None:
-                        yield f"{node.module}.{alias.name}"
+                        # `from . import name` names no module: its package does.
+                        package = node.module or PurePath(path).parents[node.level - 1].name
+                        yield f"{package}.{alias.name}"
                     else:
                         modules[alias.asname or alias.name] = module
             elif isinstance(node, ast.Import):
