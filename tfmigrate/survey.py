@@ -131,7 +131,7 @@ def _outside(
     files: Sequence[FileResult], read: Mapping[str, Decoded], paths: Sequence[str], settings: Settings
 ) -> Sequence[FileResult]:
     """What is reported of files outside all programs."""
-    if not any(file.changed for file in files):
+    if not any(file.changed for file in files) or read.keys() >= set(paths):  # All that was given are these programs.
         return ()
     from tfmigrate import importers, outside, readers  # Late: most runs change nothing.
 

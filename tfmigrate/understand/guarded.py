@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 import libcst as cst
 
@@ -28,11 +29,13 @@ _KINDS = frozenset(
     )
 )  # fmt: skip
 """What can be a guard; looked up, because isinstance is slow on nodes."""
+_ARMED = frozenset((cst.If, cst.IfExp))
 _SAME = (cst.Equal, cst.Is)
 _OTHER = (cst.NotEqual, cst.IsNot)
 _STOPS = (cst.Return, cst.Raise, cst.Continue, cst.Break)
 
 
+@lru_cache(maxsize=1)  # The rules ask for it of one module after the other.
 def guarded(module: Module) -> frozenset[cst.CSTNode]:
     """Every node of a module that runs only where such a test allows it, or whose failure is caught.
 
@@ -47,7 +50,7 @@ def _read(node: cst.CSTNode, module: Module, guards: set[cst.CSTNode]) -> None:
     if type(node) in _KINDS and _is_guard(node, module):
         guards.update(walk(node))
         return
-    elsewhere = _for_another_backend(node)
+    elsewhere = _for_another_backend(node) if type(node) in _ARMED else None  # type: ignore[arg-type]
     if elsewhere is not None:
         guards.update(walk(elsewhere))
     parts = children(node)
@@ -61,10 +64,8 @@ def _read(node: cst.CSTNode, module: Module, guards: set[cst.CSTNode]) -> None:
             return
 
 
-def _for_another_backend(node: cst.CSTNode) -> cst.CSTNode | None:
+def _for_another_backend(node: cst.If | cst.IfExp) -> cst.CSTNode | None:
     """The arm of `if K.backend() == "tensorflow":` that never runs on TensorFlow."""
-    if not isinstance(node, cst.If | cst.IfExp):
-        return None
     on_tensorflow = _is_for_tensorflow(node.test)
     if on_tensorflow is None:
         return None

@@ -528,13 +528,16 @@ def sites_in_order(sites: Iterable[Site]) -> list[Site]:
     return sorted(sites, key=attrgetter("place"))
 
 
+_WITH_YIELDS_OF_THEIR_OWN = frozenset((cst.FunctionDef, cst.Lambda))
+
+
 def contains_yield(node: cst.FunctionDef) -> bool:
     """Whether a function is a generator; what a function inside it yields does not count."""
     pending: list[cst.CSTNode] = [node.body]
     while pending:
         part = pending.pop()
-        if isinstance(part, cst.Yield):
+        if type(part) is cst.Yield:
             return True
-        if not isinstance(part, cst.FunctionDef | cst.Lambda):
+        if type(part) not in _WITH_YIELDS_OF_THEIR_OWN:
             pending.extend(children(part))
     return False

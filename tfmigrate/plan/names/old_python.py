@@ -24,7 +24,7 @@ from tfmigrate.understand.scopes import Occurrence
 def check(context: Context) -> Iterator[CallChange]:
     """`np.int` is `int`, `np.Inf` is `np.inf`; what has no equal is reported where it is used, or imported."""
     facts, scopes, tables = context.facts, context.scopes, context.tables
-    asks_first = set(guarded(facts.module))
+    asks_first = guarded(facts.module)
     inner = {node.value for node in facts.symbols if isinstance(node, cst.Attribute)}
     for node, name in facts.symbols.items():
         root = root_name(node)
@@ -52,7 +52,7 @@ def check_last(context: Context, others: Sequence[CallChange]) -> Iterator[CallC
     if codes.PYTHON_NAME_IS_GONE not in context.tables.wanted:
         return
     facts, scopes, tables = context.facts, context.scopes, context.tables
-    asks_first, going = set(guarded(facts.module)), set(taken_out(others))
+    asks_first, going = guarded(facts.module), set(taken_out(others))
     for statement, _ in import_statements(facts.module):
         if statement in asks_first or (isinstance(statement, cst.ImportFrom) and statement.relative):
             continue
