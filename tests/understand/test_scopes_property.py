@@ -8,6 +8,7 @@ from __future__ import annotations
 import builtins
 import os
 import symtable
+import sys
 from collections.abc import Iterator
 
 import libcst as cst
@@ -21,14 +22,18 @@ from tfmigrate.understand.scopes import LexicalScope, Scopes
 EXAMPLES = int(os.environ.get("TFMIGRATE_SCOPES", "60"))
 
 
-class _AsGenerators(cst.CSTTransformer):
-    """Every comprehension as a generator expression, which binds alike, and which no version of Python inlines."""
+class _AlikeEverywhere(cst.CSTTransformer):
+    """What every version of Python reads alike: a comprehension as a generator expression, which none inlines."""
 
     def leave_ListComp(self, original: cst.ListComp, updated: cst.ListComp) -> cst.GeneratorExp:
         return _as_generator(updated)
 
     def leave_SetComp(self, original: cst.SetComp, updated: cst.SetComp) -> cst.GeneratorExp:
         return _as_generator(updated)
+
+    def leave_Annotation(self, original: cst.Annotation, updated: cst.Annotation) -> cst.Annotation:
+        # From Python 3.14 on, what stands in one belongs to a scope of its own.
+        return updated.with_changes(annotation=cst.Integer("0")) if sys.version_info >= (3, 14) else updated
 
 
 def _as_generator(node: cst.ListComp | cst.SetComp) -> cst.GeneratorExp:
@@ -40,7 +45,9 @@ class _Table:
 
     def __init__(self, table: symtable.SymbolTable, parent: _Table | None) -> None:
         self.table, self.parent = table, parent
-        self.children = [_Table(child, self) for child in table.get_children()]
+        # Python 3.14 has a scope for annotations, also where there are none.
+        own = (child for child in table.get_children() if child.get_type() != "annotation")
+        self.children = [_Table(child, self) for child in own]
 
     def every(self) -> Iterator[_Table]:
         yield self
@@ -91,7 +98,7 @@ def _key(module: Module, scope: LexicalScope) -> tuple[str, int]:
 @example("class a:\n    b = 1\n    c = (\n[b for b in b if (\nlambda: b)()])\n")
 @example("def a():\n    return (\n[(b := c) for c in (\n[c for c in b])])\n")
 def test_who_owns_a_name_is_what_python_says(text: str) -> None:
-    text = cst.parse_module(text).visit(_AsGenerators()).code
+    text = cst.parse_module(text).visit(_AlikeEverywhere()).code
     module = Module("drawn.py", text)
     scopes = Scopes(module)
     root = _Table(symtable.symtable(text, "drawn.py", "exec"), None)
