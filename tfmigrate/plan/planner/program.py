@@ -16,9 +16,6 @@ from tfmigrate.plan.names.moved import has_uses, moved_modules, run_with
 from tfmigrate.plan.names.program_imports import imports_only, plan_imports, unused
 from tfmigrate.plan.names.shared_helpers import share_helpers
 from tfmigrate.plan.names.tables import Tables
-from tfmigrate.plan.on_strategy.arrays import plan_arrays_on_strategy
-from tfmigrate.plan.on_strategy.misuse import plan_misuses
-from tfmigrate.plan.on_strategy.rescope import plan_rescoping
 from tfmigrate.plan.on_strategy.strategy_methods import plan_strategy_methods
 from tfmigrate.plan.planner.reported import (
     say_emptied,
@@ -72,6 +69,11 @@ def plan_program(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: Ite
     for module in making | saving:
         workers.begin(drafts[module], makes=module in making, saves=module in saving)
     if not placements:
+        # Late: these are for programs that are on a strategy already.
+        from tfmigrate.plan.on_strategy.arrays import plan_arrays_on_strategy
+        from tfmigrate.plan.on_strategy.misuse import plan_misuses
+        from tfmigrate.plan.on_strategy.rescope import plan_rescoping
+
         apart = related_models(facts.wraps, facts)
         moved = plan_rescoping(facts, drafts, apart)
         plan_arrays_on_strategy(facts, drafts, apart, moved)
