@@ -54,6 +54,31 @@ def test_a_quotient_is_rounded_up(before: str, after: str) -> None:
     assert file.after.endswith(after)
 
 
+def test_what_a_name_was_bound_to_last_is_rounded() -> None:
+    file = migrate(
+        MODEL
+        + "\n\ndef train(feed, epochs, steps):\n"
+        + "    epochs = max(1, epochs * float(steps) / 256)\n"
+        + "    model.fit_generator(feed, steps_per_epoch=256, epochs=epochs)\n"
+    )
+    assert "model.fit(feed, steps_per_epoch=256, epochs=int(-(-epochs // 1)))" in file.after
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "    if long:\n        epochs = epochs / 2\n",
+        "    for _ in feed:\n        epochs = epochs / 2\n",
+        "    epochs = epochs / 2\n    epochs = int(epochs)\n",
+    ],
+)
+def test_what_is_a_float_only_at_times_stays(lines: str) -> None:
+    file = migrate(
+        MODEL + f"\n\ndef train(feed, epochs, long):\n{lines}    model.fit_generator(feed, 256, epochs=epochs)\n"
+    )
+    assert "model.fit(feed, steps_per_epoch=256, epochs=epochs)" in file.after
+
+
 OPTIONS = """\
 import argparse
 import math

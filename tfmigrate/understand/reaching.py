@@ -94,6 +94,38 @@ def settled(node: cst.BaseExpression, scopes: Scopes) -> cst.BaseExpression:
     return node
 
 
+def value_above(node: cst.BaseExpression, module: Module, scopes: Scopes) -> cst.BaseExpression | None:
+    """An expression, or what a name was bound to last above it; None where an `if` or a loop has a say in that."""
+    seen: set[cst.BaseExpression] = set()
+    while isinstance(node, cst.Name) and node not in seen:
+        seen.add(node)
+        binding = binding_above(node, module, scopes)
+        value = value_of(binding) if binding is not None else None
+        if value is None:
+            return None
+        node = value
+    return node
+
+
+def binding_above(node: cst.Name, module: Module, scopes: Scopes) -> Occurrence | None:
+    """The last place above a name that binds it; None where an `if`, a loop or a call has a say in that."""
+    mention = scopes.occurrence(node)
+    if mention is None:
+        return None
+    place = module.position(node)
+    bindings = bindings_of(node, scopes)
+    if len(bindings) > 1 and any(one.scope is not mention.scope or _loops(module, one.unit) for one in bindings):
+        return None
+    above = [one for one in bindings if module.position(one.unit) < place and one.unit is not mention.unit]
+    last = max(above, key=lambda one: module.position(one.node), default=None)
+    known = set(module.arms(mention.unit))
+    return last if last is not None and set(module.arms(last.unit)) <= known else None
+
+
+def _loops(module: Module, unit: cst.CSTNode) -> bool:
+    return any(isinstance(owner, cst.For | cst.While) for owner in module.ancestors(unit))
+
+
 def values_of(
     node: cst.BaseExpression, frame: Frame, scopes: Mapping[Module, Scopes]
 ) -> Iterator[tuple[Frame, cst.BaseExpression]]:

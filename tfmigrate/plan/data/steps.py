@@ -14,7 +14,7 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import Module, dotted, names_imported
-from tfmigrate.understand.reaching import settled
+from tfmigrate.understand.reaching import settled, value_above
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import Literal, Opaque
 
@@ -44,14 +44,14 @@ def check_last(context: Context, others: Sequence[CallChange]) -> Iterator[CallC
         for node in _counts(use):
             if node not in seen:
                 seen.add(node)
-                kind = _kind(settled(node, scopes), facts, modules)
+                kind = _kind(node, facts, scopes, modules)
                 if kind == "fraction":
                     message = f"{_FLOAT}: it is rounded up, as Keras 2 counted"
                     yield CallChange(codes.FRACTIONAL_STEPS, node, message, _rounded_up(node, facts, scopes))
                 elif kind == "whole":
                     yield CallChange(codes.FRACTIONAL_STEPS, node, f"{_FLOAT}, even one that was rounded", _cut(node))
         first = keywords(use.call).get("initial_epoch") if use.method == "fit_generator" else None
-        if first is not None and first.value not in seen and _kind(settled(first.value, scopes), facts, modules):
+        if first is not None and first.value not in seen and _kind(first.value, facts, scopes, modules):
             seen.add(first.value)
             message = "the first epoch is a float, which Keras 3 refuses: its integer part is written"
             yield CallChange(codes.FRACTIONAL_STEPS, first.value, message, _cut(first.value))
@@ -75,8 +75,11 @@ _AS_GIVEN = frozenset({"max", "min", "abs"})
 """What gives a float where it is given one."""
 
 
-def _kind(node: cst.BaseExpression, facts: Facts, modules: Sequence[Module]) -> str | None:
+def _kind(node: cst.BaseExpression, facts: Facts, scopes: Scopes, modules: Sequence[Module]) -> str | None:
     """What an expression that is surely a float is: "whole", or "fraction" where it may be one; None for any other."""
+    if isinstance(node, cst.Name):
+        value = value_above(node, facts.module, scopes)
+        node = value if value is not None else settled(node, scopes)
     if isinstance(node, cst.Float):
         return "fraction"
     if isinstance(node, cst.Attribute):
@@ -85,10 +88,10 @@ def _kind(node: cst.BaseExpression, facts: Facts, modules: Sequence[Module]) -> 
         name = facts.symbols.get(node.func, "") or dotted(node.func)
         if name in _ROUNDINGS:
             return "whole"
-        inside = {_kind(arg.value, facts, modules) for arg in node.args} if name in _AS_GIVEN else set()
+        inside = {_kind(arg.value, facts, scopes, modules) for arg in node.args} if name in _AS_GIVEN else set()
         return "fraction" if name == "float" or "fraction" in inside else "whole" if "whole" in inside else None
     if isinstance(node, cst.BinaryOperation):
-        sides = {_kind(node.left, facts, modules), _kind(node.right, facts, modules)}
+        sides = {_kind(side, facts, scopes, modules) for side in (node.left, node.right)}
         if isinstance(node.operator, cst.Divide):
             return "fraction"
         if isinstance(node.operator, cst.FloorDivide):

@@ -8,12 +8,12 @@ import libcst as cst
 
 from tfmigrate.plan.change.calls import has_stars, keywords, text_of
 from tfmigrate.plan.change.model_outputs import outputs_given
-from tfmigrate.plan.keras.last_layers import layers_behind, layers_listed, value_above
+from tfmigrate.plan.keras.last_layers import layers_behind, layers_listed
 from tfmigrate.plan.names.context import Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.contents import models_of
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.reaching import settled
+from tfmigrate.understand.reaching import settled, value_above
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import Literal, ModelObject, Parallel
 
