@@ -265,3 +265,10 @@ def test_a_program_that_would_change_without_a_reason_is_left_as_it_is(monkeypat
     assert {path: file.after for path, file in results.items()} == sources
     (finding,) = [f for f in results["train.py"].findings if f.action == "refuse"]
     assert "build.py would change and no finding says why" in finding.message
+
+
+def test_a_parameter_is_no_module_of_that_name() -> None:
+    module = {"board.py": "folder = 1\n"}
+    own = "import board\n\n\ndef of(board):\n    return board.log_dir\n\n\nsame = lambda board: board.log_dir\n"
+    assert unresolved(module | {"a.py": own}) == set()
+    assert unresolved(module | {"a.py": own + "print(board.log_dir)\n"}) == {("a.py", "board.log_dir")}

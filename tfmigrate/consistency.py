@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from pathlib import PurePath
 
 from tfmigrate.importing import paths_of
@@ -41,10 +41,9 @@ class _Program:
                         modules[alias.asname or alias.name] = module
             elif isinstance(node, ast.Import):
                 modules.update(self._imported(node, path))
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
-                if not self._has(modules[node.value.id], node.attr):
-                    yield f"{node.value.id}.{node.attr}"
+        for name, attribute in _attributes_of(tree, modules.keys()):
+            if not self._has(modules[name], attribute):
+                yield f"{name}.{attribute}"
 
     def _not_defined(self, node: ast.ImportFrom, importer: str) -> Iterator[tuple[ast.alias, PurePath | None]]:
         """What is imported from a file that does not define it, each with the module of that name, if there is one."""
@@ -88,6 +87,19 @@ class _Program:
                 if source is None or (source not in seen and self._defines(source, name, seen)):
                     return True  # A library may bring it.
         return False
+
+
+def _attributes_of(tree: ast.AST, names: Set[str]) -> Iterator[tuple[str, str]]:
+    """Each `name.attribute` where the name is none of the parameters of a function round it."""
+    pending = [(tree, names)]
+    while pending:
+        node, seen = pending.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            own = {part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg)}
+            seen = seen - own
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in seen:
+            yield node.value.id, node.attr
+        pending.extend((child, seen) for child in ast.iter_child_nodes(node))
 
 
 def _parsed(text: str) -> ast.Module | None:
