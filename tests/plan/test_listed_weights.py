@@ -75,6 +75,27 @@ def test_what_is_made_otherwise_is_reported(lines: str) -> None:
     assert set(actions(file, "TFM265")) == {"warn"}
 
 
+@pytest.mark.parametrize(
+    "listed",
+    [
+        "self.dense.trainable_weights + self.wide.trainable_weights",
+        "self.dense.trainable_variables + self.wide.trainable_weights + [self.gamma]",
+    ],
+)
+def test_the_weights_of_its_layers_are_found_by_keras(listed: str) -> None:
+    made = "self.dense = Dense(4); self.dense.build(input_shape); self.wide = Dense(4)\n        "
+    made += "self.gamma = self.add_weight(shape=(4,))\n        " if "gamma" in listed else ""
+    file = check_migrated(PROGRAM.format(lines=f"{made}self.trainable_weights = {listed}"))
+    assert "self.trainable_weights" not in file.after
+    assert set(actions(file, "TFM265")) == {"rewrite"}
+
+
+def test_a_layer_that_is_not_listed_would_be_trained() -> None:
+    lines = "self.dense = Dense(4); self.held = Dense(4)\n        "
+    file = check_migrated(PROGRAM.format(lines=f"{lines}self.trainable_weights = self.dense.trainable_weights"))
+    assert set(actions(file, "TFM265")) == {"warn"}
+
+
 def test_a_class_that_is_no_layer_is_left_alone() -> None:
     text = PROGRAM.format(lines="self.gamma = self.add_weight(shape=(4,))")
     text += "\n\nclass Agent:\n    def __init__(self):\n        self.trainable_weights = []\n"

@@ -54,7 +54,10 @@ class _Layer:
         """K.variable(value, name=label) that is kept on self."""
         self._facts = facts
         weights: set[str] = set()
-        listed: set[str] = set()
+        layers: set[str] = set()
+        self._listed_weights: set[str] = set()
+        self._listed_layers: set[str] = set()
+        """Those whose weights are listed: Keras finds a layer that is an attribute of another."""
         self.settled = True
         """Whether all that is listed is made so that add_weight() can make it, and all that is made is listed."""
         for node in walk(cls):
@@ -62,18 +65,32 @@ class _Layer:
             if target == "trainable_weights":
                 assert isinstance(node, cst.Assign | cst.AugAssign)
                 self.settings.append(node)
-                listed |= self._listed(node.value)
-            elif target is not None and isinstance(node, cst.Assign) and self._makes(node.value):
-                weights.add(target)
-        self.settled = self.settled and weights == listed
+                self._list(node.value)
+            elif target is not None and isinstance(node, cst.Assign):
+                if self._makes(node.value):
+                    weights.add(target)
+                elif self._makes_layer(node.value):
+                    layers.add(target)
+        self.settled = self.settled and weights == self._listed_weights
+        self.settled = self.settled and (not self._listed_layers or layers == self._listed_layers)
 
-    def _listed(self, value: cst.BaseExpression) -> set[str]:
-        if not isinstance(value, cst.List | cst.Tuple):
-            self.settled = False
-            return set()
-        listed = {attribute_of("self", element.value) for element in value.elements}
+    def _list(self, value: cst.BaseExpression) -> None:
+        """`[self.gamma]`, `self.dense.trainable_weights`, and sums of such."""
+        if isinstance(value, cst.BinaryOperation) and isinstance(value.operator, cst.Add):
+            self._list(value.left)
+            self._list(value.right)
+            return
+        listed: set[str | None] = {None}
+        if isinstance(value, cst.List | cst.Tuple):
+            listed = {attribute_of("self", element.value) for element in value.elements}
+            self._listed_weights |= {attribute for attribute in listed if attribute is not None}
+        elif isinstance(value, cst.Attribute) and value.attr.value in ("trainable_weights", "trainable_variables"):
+            listed = {attribute_of("self", value.value)}
+            self._listed_layers |= {attribute for attribute in listed if attribute is not None}
         self.settled = self.settled and None not in listed
-        return {attribute for attribute in listed if attribute is not None}
+
+    def _makes_layer(self, value: cst.BaseExpression) -> bool:
+        return isinstance(value, cst.Call) and names.is_layer(self._facts.canonical(value.func))
 
     def _makes(self, value: cst.BaseExpression) -> bool:
         """Whether a value is a variable that is trained."""
