@@ -325,6 +325,16 @@ class Net:
 
     def each(self, t, p):
         return K.abs(t - p) * self.weights[:2]
+
+    def rest(self, t, p):
+        return 1 - self.overlap(t, p)
+
+    @classmethod
+    def of_first(cls, t, p):
+        return K.sqrt(cls.first(t, p))
+
+    def twice_each(self, t, p):
+        return 2 * self.each(t, p)
 """
 
 
@@ -334,13 +344,16 @@ class Net:
         ("overlap", 'compile("sgd", whole_batch(self.overlap))'),
         ("error", "return K.mean(K.square(t - p), axis=-1)"),
         ("first", 'compile("sgd", whole_batch(self.first))'),
+        ("rest", 'compile("sgd", whole_batch(self.rest))'),
+        ("of_first", 'compile("sgd", whole_batch(self.of_first))'),
         ("each", 'compile("sgd", self.each)'),
+        ("twice_each", 'compile("sgd", self.twice_each)'),
     ],
 )
 def test_a_loss_that_is_a_method_is_read_like_any_other(loss: str, becomes: str) -> None:
     file = migrated(METHODS.format(loss=loss))
     assert becomes in file.after
-    assert actions(file) == (["rewrite"] if loss != "each" else [])
+    assert actions(file) == (["rewrite"] if "each" not in loss else [])
 
 
 def test_a_method_that_another_one_calls_goes_on_returning_one_number() -> None:
@@ -599,6 +612,25 @@ def test_a_loss_that_a_layer_makes_for_a_model_on_one_device_is_none_of_ours() -
     train, other = migrate_sources({"train.py": code, "detect.py": detect}, Settings())
     assert (train.path, other.status) == ("train.py", "migrated")
     assert actions(train) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("def loss(t, p):\n    return 1 - overlap(t, p)\n", True),
+        ("def part(t, p):\n    return overlap(t, p)\ndef loss(t, p):\n    return K.abs(t - p) + part(t, p)\n", True),
+        ("def loss(t, p):\n    return K.abs(t - p)\n", False),
+        ("def loss(t, p):\n    return math.log(2) * K.abs(t - p)\n", False),
+    ],
+)
+def test_a_loss_that_calls_a_function_out_of_sight_is_told(body: str, told: bool) -> None:
+    file = migrated(f"{body}parallel.compile('sgd', loss)\n", "import math\nfrom measures import overlap\n")
+    assert actions(file) == (["warn"] if told else [])
+
+
+def test_a_metric_that_calls_a_function_out_of_sight_is_not() -> None:
+    body = "def share(t, p):\n    return overlap(t, p)\nparallel.compile('sgd', 'mse', [share])\n"
+    assert actions(migrated(body, "from measures import overlap\n")) == []
 
 
 def test_a_loss_of_another_module_is_told_where_compile_is_given_it() -> None:

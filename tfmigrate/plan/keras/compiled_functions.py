@@ -104,10 +104,10 @@ def _parts(
             yield from _parts(element, part, facts)
     else:
         things = options(value) | {part for option in options(value) for part in _inner(option)}
-        yield node, frozenset(called for thing in things for called in _called_by(thing))
+        yield node, frozenset(called for thing in things for called in called_by(thing))
 
 
-def _called_by(value: Value) -> Iterator[Value]:
+def called_by(value: Value) -> Iterator[Value]:
     """What is run where a value is called: the function of a method, of a partial(), and of an object beside itself."""
     if isinstance(value, Method):
         yield value.function or value
@@ -115,8 +115,8 @@ def _called_by(value: Value) -> Iterator[Value]:
         own = value.cls.lookup("call" if _is_loss_class(value.cls) else "__call__")
         yield from (value, own) if own is not None else (value,)
     elif isinstance(value, Partial):
-        functions = [option for option in options(value.callee) if isinstance(option, FunctionValue)]
-        yield from functions or (value,)
+        run = [inner for option in options(value.callee) for inner in called_by(option)]
+        yield from [inner for inner in run if isinstance(inner, FunctionValue)] or (value,)
     else:
         yield value
 

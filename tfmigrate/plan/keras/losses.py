@@ -14,7 +14,7 @@ from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.data.generators import is_out_of_sight
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Rank, Replace
-from tfmigrate.plan.keras.compiled_functions import Shown, called, compiled, parameters_of, returned_by
+from tfmigrate.plan.keras.compiled_functions import Shown, called, called_by, compiled, parameters_of, returned_by
 from tfmigrate.plan.keras.mean_losses import as_rows, means_of
 from tfmigrate.plan.keras.mixed_samples import Reader
 from tfmigrate.plan.keras.sample_shapes import is_whole_reduction, name_of
@@ -33,6 +33,7 @@ def check(context: Context) -> Iterator[CallChange]:
         return
     yield from batch_losses(context.spread, context.modules, context.single, context.draft)
     yield from hidden_losses(context.spread)
+    yield from hidden_parts(context.spread, context.modules)
     yield from loss_layers(context.facts, context.modules, context.single)
 
 
@@ -166,6 +167,25 @@ def hidden_losses(facts: Facts) -> Iterator[CallChange]:
             yield CallChange(codes.BATCH_LOSS, part, message, action="warn")
 
 
+def hidden_parts(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[CallChange]:
+    """Losses that call a function from an unknown module, and that are not known to compute over the whole batch."""
+    reader = Reader(modules)
+    for shown in compiled(facts):
+        functions = [value for value in ordered(shown.values) if isinstance(value, FunctionValue)]
+        if shown.is_metric or any(map(reader.mixes_samples, functions)):
+            continue
+        hidden = [(function, name) for function in functions for name in reader.out_of_sight(function)]
+        if hidden:
+            function, name = hidden[0]
+            message = (
+                f"{called(function)} calls {name}(), whose definition was not found beside this file, above it, or in "
+                "a folder that it adds to sys.path: if that computes over the whole batch or returns one number, each "
+                "replica would see only its own part, and Keras 3 would multiply the number; pass tfmigrate its file "
+                "there too, or make sure that it returns one value for each sample"
+            )
+            yield CallChange(codes.BATCH_LOSS, shown.node, message, action="warn")
+
+
 def _words_in(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     """What only says which loss is taken: `name` in `getattr(losses, name)` and `LOSSES[name]`."""
     for part in walk(node):
@@ -193,7 +213,7 @@ def loss_layers(facts: Facts, modules: Mapping[Module, Facts], single: Set[Model
     reader = Reader(modules)
     for call in calls:
         function = keywords(call).get("function", call.args[0]).value
-        for option in facts.options(function):
+        for option in (run for value in facts.options(function) for run in called_by(value)):
             if isinstance(option, FunctionValue) and reader.mixes_samples(option, cut=False):
                 yield CallChange(
                     codes.BATCH_LOSS,

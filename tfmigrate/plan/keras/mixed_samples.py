@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import libcst as cst
 
 from tfmigrate.plan.change.calls import has_stars
-from tfmigrate.plan.keras.compiled_functions import parameters_of, returned_by
+from tfmigrate.plan.data.generators import is_out_of_sight
+from tfmigrate.plan.keras.compiled_functions import called_by, parameters_of, returned_by
 from tfmigrate.plan.keras.sample_shapes import REDUCTIONS, SampleShape, axes_of, is_whole_reduction, name_of
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
@@ -52,8 +53,27 @@ class Reader:
             return True
         read = set() if read is None else read
         read.add(function.node)
-        called = [option for call in calls for option in facts.options(call.func)]
-        return any(self.mixes_samples(callee, read, cut=cut) for callee in called if isinstance(callee, FunctionValue))
+        return any(self.mixes_samples(callee, read, cut=cut) for callee in _callees(function, facts))
+
+    def out_of_sight(self, function: FunctionValue) -> list[str]:
+        """The functions of unknown modules that it calls, also through functions of the program."""
+        pending, read, found = [function], set[cst.CSTNode](), dict[str, None]()
+        while pending:
+            function = pending.pop()
+            facts = self.modules.get(function.module)
+            if facts is None or function.node in read:
+                continue
+            read.add(function.node)
+            called_names = (facts.symbols.get(call.func, "") for call in calls_in(function.node.body))
+            found.update((name, None) for name in called_names if is_out_of_sight(name))
+            pending.extend(_callees(function, facts))
+        return list(found)
+
+
+def _callees(function: FunctionValue, facts: Facts) -> list[FunctionValue]:
+    """The functions of the program that a function calls, methods and partial ones included."""
+    options = [option for call in calls_in(function.node.body) for option in facts.options(call.func)]
+    return [run for option in options for run in called_by(option) if isinstance(run, FunctionValue)]
 
 
 def _is_over_batch(call: cst.Call, facts: Facts) -> bool:
