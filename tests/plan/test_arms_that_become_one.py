@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kit import check_migrated
+from tests.kit import check_migrated, migrate
 
 PROGRAM = """\
 from keras.layers import Dense
@@ -87,3 +87,34 @@ def test_in_a_function_that_is_called() -> None:
 def test_a_condition_of_unknown_names_is_written_as_it_stands() -> None:
     text = after("settings.several", "2").replace("\n    ", " ")
     assert "if settings.several else tf.distribute.get_strategy()" in text
+
+
+ATTRIBUTE = """\
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+
+class Trainer:
+    def build(self, gpus):
+        base = Sequential([Dense(1, input_shape=(4,))])
+        if gpus > 1:
+            print("several")
+            self.model = multi_gpu_model(base, gpus=gpus)
+        else:
+            print("one")
+            self.model = {other}
+        self.model.compile("sgd", "mse")
+"""
+
+
+def test_an_attribute_that_both_arms_set_to_the_model_is_set_once() -> None:
+    text = check_migrated(ATTRIBUTE.format(other="base")).after
+    assert '        else:\n            print("one")\n        self.model = base\n' in text
+    assert text.count("self.model = base") == 1
+
+
+def test_an_attribute_that_is_another_model_in_one_arm_is_set_in_both() -> None:
+    text = migrate(ATTRIBUTE.format(other="small()")).after
+    assert "self.model = small()" in text
+    assert text.count("self.model = ") == 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kit import migrate
+from tests.kit import check_migrated, migrate
 
 HEAD = "import keras\nfrom keras.utils import multi_gpu_model\nfrom mine import build, x, y\n\n\n"
 
@@ -166,3 +166,34 @@ def test_arms_that_read_another_model_by_the_name_stay_two() -> None:
     text = after(GPUS + "model = other()\n" + ARMS.format(first=first, second=second))
     assert "model = mine.trained(body)\n" in text
     assert "model = mine.trained(model)\n" in text
+
+
+HELD = """\
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+
+class Trainer:
+    def __init__(self, gpus):
+        self.gpus = gpus
+        self.net = Sequential([Dense(1, input_shape=(4,))])
+
+    def train(self, rows):
+        model = self.net
+{between}        if self.gpus > 1:
+            model = multi_gpu_model(self.net, gpus=self.gpus)
+            model.compile("sgd", "mse")
+        model.fit(rows)
+"""
+
+
+def test_a_name_that_holds_the_template_is_not_bound_to_it_again() -> None:
+    text = check_migrated(HELD.format(between="")).after
+    assert text.count("model = self.net") == 1
+    assert "        if self.gpus > 1:\n            with model.distribute_strategy.scope():\n" in text
+
+
+@pytest.mark.parametrize("between", ["self.net = other()", "self.renew()", "model = other()"])
+def test_a_name_that_may_hold_another_is(between: str) -> None:
+    assert "            model = self.net\n" in migrate(HELD.format(between=f"        {between}\n")).after

@@ -8,6 +8,8 @@ from tfmigrate.plan.strategy.merged import Merge, wrapped_assignment
 from tfmigrate.plan.strategy.naming import Naming
 from tfmigrate.understand.lifecycle import Wrap
 from tfmigrate.understand.program import Module, dotted
+from tfmigrate.understand.purity import is_pure
+from tfmigrate.understand.reaching import binding_above, value_of
 from tfmigrate.understand.scopes import LexicalScope, Scopes
 
 
@@ -29,7 +31,7 @@ def merge(module: Module, scopes: Scopes, wraps: tuple[Wrap, ...], exported: fro
         if statement is None or wrap.template_node is None:
             continue
         target = statement.targets[0].target
-        if module.code(target) == _bare(wrap.template_node, module):
+        if module.code(target) == _bare(wrap.template_node, module) or _holds_already(target, wrap, module, scopes):
             removed.append(statement)
             continue
         if not isinstance(target, cst.Name) or not isinstance(wrap.template_node, cst.Name):
@@ -85,6 +87,20 @@ def _is_unread(node: cst.BaseExpression, wrap: Wrap, module: Module, scopes: Sco
     function = wrap.site.frame.function
     scope = scopes.by_node[function if function is not None else module.tree]
     return dotted(node) == "_" and all(mention.binds for mention in scopes.of_variable("_", scope))
+
+
+def _holds_already(target: cst.BaseExpression, wrap: Wrap, module: Module, scopes: Scopes) -> bool:
+    """Whether a name is bound to the template just above: `model = self.model`, and `if several: model = wrap(...)`."""
+    template = wrap.template_node
+    if not isinstance(target, cst.Name) or not isinstance(template, cst.Attribute):
+        return False
+    binding = binding_above(target, module, scopes)
+    value = value_of(binding) if binding is not None else None
+    if binding is None or value is None or dotted(value) == "" or dotted(value) != dotted(template):
+        return False
+    first, last = module.order[binding.unit], module.order[wrap.site.unit]
+    between = (unit for unit in module.places if first < module.order[unit] < last)
+    return all(isinstance(unit, cst.If) and is_pure(unit.test) for unit in between)
 
 
 def _bare(node: cst.BaseExpression, module: Module) -> str:

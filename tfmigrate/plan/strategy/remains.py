@@ -104,7 +104,7 @@ class Remains:
     def _arms(self) -> Iterator[Collapse]:
         """Choices between the template and the parallel model, or where the template is, which may be none any more."""
         settled = {edit.unit for edit in self.blocks.edits}
-        changed = {*(node for node, _ in self.merge.renamed), *settled}
+        changed = {*(node for node, _ in self.merge.renamed), *settled, *(wrap.call for wrap in self.wraps)}
         for node in self.draft.module.all_of(cst.If, cst.IfExp) if changed else ():
             if node in settled or not is_pure(node.test):
                 continue
