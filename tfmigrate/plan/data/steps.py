@@ -92,12 +92,17 @@ def _kind(node: cst.BaseExpression, facts: Facts, scopes: Scopes, modules: Seque
         return "fraction" if name == "float" or "fraction" in inside else "whole" if "whole" in inside else None
     if isinstance(node, cst.BinaryOperation):
         sides = {_kind(side, facts, scopes, modules) for side in (node.left, node.right)}
-        if isinstance(node.operator, cst.Divide):
-            return "fraction"
-        if isinstance(node.operator, cst.FloorDivide):
-            return "whole" if sides != {None} else None
-        return "fraction" if "fraction" in sides else "whole" if "whole" in sides else None
+        return _kind_of_result(node.operator, sides)
     return None
+
+
+def _kind_of_result(operator: cst.BaseBinaryOp, sides: set[str | None]) -> str | None:
+    """As `_kind`, of an operation on numbers of these kinds."""
+    if isinstance(operator, cst.Divide):
+        return "fraction"
+    if isinstance(operator, cst.FloorDivide):
+        return "whole" if sides != {None} else None
+    return "fraction" if "fraction" in sides else "whole" if "whole" in sides else None
 
 
 def _is_float_option(node: cst.Attribute, facts: Facts, modules: Sequence[Module]) -> bool:

@@ -45,11 +45,7 @@ def merge(module: Module, scopes: Scopes, wraps: tuple[Wrap, ...], exported: fro
             continue
         done.add((owner, target.value))
         naming = Naming(module, scopes, scope, target.value, wrap.template_node.value, wraps)
-        merged = naming.keep_template()
-        if merged is not None:
-            merged = naming.under_the_better_name(merged) or merged
-        else:
-            merged = naming.without_the_parallel(exported) or naming.keep_parallel() or naming.until_bound_again()
+        merged = _one_name(naming, exported)
         if merged is not None:
             removed.extend(merged.removed)
             renamed.update(merged.renamed)
@@ -58,6 +54,14 @@ def merge(module: Module, scopes: Scopes, wraps: tuple[Wrap, ...], exported: fro
     once = tuple(dict.fromkeys(removed))
     several_of = tuple(dict(unpacked).items())
     return Merge(once, tuple(renamed.items()), tuple(replaced.items()), several_of, frozenset(brief))
+
+
+def _one_name(naming: Naming, exported: frozenset[str]) -> Merge | None:
+    """How the two models of a wrap come to one name; None where they keep two."""
+    merged = naming.keep_template()
+    if merged is not None:
+        return naming.under_the_better_name(merged) or merged
+    return naming.without_the_parallel(exported) or naming.keep_parallel() or naming.until_bound_again()
 
 
 def _unpacked(wrap: Wrap, module: Module, scopes: Scopes) -> tuple[cst.Assign, tuple[cst.BaseExpression, ...]] | None:
