@@ -2,6 +2,8 @@
 
 import json
 
+FullLoader = None
 
-def load(stream, *loader):
+
+def load(stream, Loader=None):
     return json.load(stream)
