@@ -118,3 +118,12 @@ def test_an_attribute_that_is_another_model_in_one_arm_is_set_in_both() -> None:
     text = migrate(ATTRIBUTE.format(other="small()")).after
     assert "self.model = small()" in text
     assert text.count("self.model = ") == 2
+
+
+def test_an_arm_may_stand_on_the_line_of_its_condition() -> None:
+    body = "gpus = read_number()\nif gpus <= 1: model = Sequential([Dense(1, input_shape=(4,))])\nelse:\n"
+    body += "    model = Sequential([Dense(1, input_shape=(4,))])\n    model = multi_gpu_model(model, gpus=gpus)\n"
+    imports = PROGRAM.partition("\ngpus")[0]
+    text = check_migrated(f'{imports}\n{body}model.compile("sgd", "mse")\nmodel.train_on_batch(x, y)\n').after
+    assert "with strategy.scope():\n    model = Sequential([Dense(1, input_shape=(4,))])\n    model.compile" in text
+    assert "if gpus <= 1:" not in text

@@ -379,7 +379,9 @@ class Blocks:
         wraps = {wrap.call: wrap for wrap in self._wraps}
         merged = unit.visit(_Merged(wraps, self._unpacked, self._names, self._brief))
         assert isinstance(merged, cst.CSTNode)
-        yield ast.dump(ast.parse(self._module.code(merged).strip("\n")))
+        line = isinstance(merged, cst.SimpleStatementLine | cst.SimpleStatementSuite)
+        for part in merged.body if line else [merged]:  # type: ignore[attr-defined]  # On lines of their own or not.
+            yield ast.dump(ast.parse(self._module.code(part).strip()))
 
     @staticmethod
     def _same(one: Iterator[str], other: Iterator[str]) -> bool:
