@@ -330,3 +330,15 @@ def test_an_optimizer_is_told_where_the_strategy_may_be_that_of_tpus() -> None:
             model.compile(loss="mse", optimizer=optimizer)
         """)
     assert codes(file) == [("TFM412", "warn")]
+
+
+def test_what_stands_in_the_body_of_a_class_is_told() -> None:
+    file = migrated("""
+        class Training:
+            model = Sequential([Input((4,)), Dense(1)])
+            strategy = tf.distribute.MirroredStrategy()
+            with strategy.scope():
+                model.compile(loss="mse", optimizer="sgd")
+            model.fit(x, y, batch_size=8)
+        """)
+    assert codes(file) == [("TFM427", "warn")]

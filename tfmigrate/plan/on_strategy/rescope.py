@@ -86,7 +86,7 @@ class _Scopes:
         targets = []
         for site in outside.sites:
             target = self._near(site, outside.strategies) or self._far(site, outside)
-            if target is None:
+            if target is None or _in_class_body(target):
                 return None
             targets.append(target)
         return targets
@@ -238,6 +238,13 @@ def _target(site: Site, context: str, late: tuple[cst.Assign, ...] = ()) -> _Tar
 
 def _function(frame: Frame) -> cst.Module | cst.FunctionDef:
     return frame.function if isinstance(frame.function, cst.FunctionDef) else frame.module.tree
+
+
+def _in_class_body(target: _Target) -> bool:
+    """Whether a class lies between a unit and the function in which the scope would stand: its body is not covered."""
+    owners = target.body.module.ancestors(target.unit)
+    owner = next((owner for owner in owners if isinstance(owner, cst.FunctionDef | cst.ClassDef)), None)
+    return isinstance(owner, cst.ClassDef)
 
 
 def _holds_one_of(run: Run, units: frozenset[Unit], module: Module) -> bool:
