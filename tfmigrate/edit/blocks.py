@@ -23,9 +23,11 @@ from tfmigrate.edit.lines import (
     imports_apart,
     led,
     lines_above,
+    names_bound,
     without_trailing_space,
 )
-from tfmigrate.plan.edits import Insert, Scope
+from tfmigrate.plan.edits import Insert, Rank, Scope
+from tfmigrate.walk import walk
 
 Block = cst.Module | cst.IndentedBlock | cst.SimpleStatementSuite
 
@@ -97,6 +99,9 @@ class BlockInTheMaking:
             leading = [*self._blank[unit], *own]
             if pieces:
                 pieces[0] = led(pieces[0], [*self._blank[unit], *comment_lines(pieces[0].leading_lines)])  # type: ignore[attr-defined]
+        if inserted and (first := self._first_part(unit, pieces, inserted)):
+            self._add([first])
+            leading = []
         if inserted:
             self._insert(unit, inserted, leading, pieces)
         elif pieces and self.out and self.out[-1] in self._fresh and self._scope is None:
@@ -110,6 +115,36 @@ class BlockInTheMaking:
             self._leave_orphans(unit, leading)
         if self._scope is not None and unit is self._scope.units[-1]:
             self._end(self._scope)
+
+    def _first_part(
+        self, unit: cst.CSTNode, pieces: Pieces, inserted: Sequence[Insert]
+    ) -> cst.SimpleStatementLine | None:
+        """The statements of a line that stay above what is inserted for a later one of them, taken off; None where
+        there are none. In `x = load(); model.fit(x)`, lines for fit() may read x."""
+        line = pieces[0] if len(pieces) == 1 and self._scope is None else None
+        if not isinstance(line, cst.SimpleStatementLine) or any(edit.rank < Rank.RULE for edit in inserted):
+            return None
+        count = self._before_a_reader(line, inserted)
+        if count is None:
+            count = self._before_an_edit(unit, line)
+        if not 0 < count < len(line.body):
+            return None
+        *above, last = line.body[:count]
+        pieces[0] = line.with_changes(leading_lines=[], body=line.body[count:])
+        above.append(last.with_changes(semicolon=cst.MaybeSentinel.DEFAULT))
+        return cst.SimpleStatementLine(above, leading_lines=line.leading_lines)
+
+    def _before_a_reader(self, line: cst.SimpleStatementLine, inserted: Sequence[Insert]) -> int | None:
+        """How many statements of a line come before the first that names what the inserted lines bind."""
+        new = {name for piece in self._parsed(inserted) for name in names_bound(piece)}
+        named = ({node.value for node in walk(small) if isinstance(node, cst.Name)} for small in line.body)
+        return next((number for number, names in enumerate(named) if not new.isdisjoint(names)), None)
+
+    def _before_an_edit(self, unit: cst.CSTNode, line: cst.SimpleStatementLine) -> int:
+        """How many statements of a line come before the first that is edited; 0 where some are gone."""
+        old = unit.body if isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite) else ()
+        edited = [not self._editor.edits.concerned.isdisjoint(walk(small)) for small in old]
+        return edited.index(True) if True in edited and len(old) == len(line.body) else 0
 
     def _paragraph(
         self, leading: list[cst.EmptyLine], pieces: Pieces, inserted: Sequence[Insert]

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import libcst as cst
 
-from tfmigrate.walk import comments_in
+from tfmigrate.walk import comments_in, walk
 
 Pieces = list[cst.BaseStatement]
 
@@ -51,6 +51,16 @@ def _two_apart(leading: Sequence[cst.EmptyLine], *, first: bool) -> list[cst.Emp
 def defines(line: cst.CSTNode) -> bool:
     """Whether a statement is the definition of a function or a class."""
     return isinstance(line, cst.FunctionDef | cst.ClassDef)
+
+
+def names_bound(line: cst.BaseStatement) -> set[str]:
+    """The names that an inserted line binds: a definition's, or those of its assignments."""
+    if isinstance(line, cst.FunctionDef | cst.ClassDef):
+        return {line.name.value}
+    smalls = line.body if isinstance(line, cst.SimpleStatementLine) else ()
+    targets = [target.target for small in smalls if isinstance(small, cst.Assign) for target in small.targets]
+    names = (target for target in targets if not isinstance(target, cst.Attribute | cst.Subscript))
+    return {node.value for target in names for node in walk(target) if isinstance(node, cst.Name)}
 
 
 def imports(line: cst.CSTNode) -> bool:
