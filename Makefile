@@ -51,7 +51,7 @@ field: .venv/verify runtimes
 reliability: .venv/dev
 	TFMIGRATE_KILLS=500 TFMIGRATE_PROGRAMS=2000 TFMIGRATE_SCOPES=2000 TFMIGRATE_EXAMPLES=20 TFMIGRATE_FOREIGN_EVERY=1 \
 		$(BIN)/python -m pytest -n 2 tests/everyday/test_kill.py tests/everyday/test_programs.py \
-		tests/everyday/test_properties.py tests/everyday/test_foreign_code.py \
+		tests/everyday/test_properties.py tests/everyday/test_variations.py tests/everyday/test_foreign_code.py \
 		tests/understand/test_scopes_property.py tests/test_budget.py
 
 # Small mistakes, drawn at random, in the modules that decide: the tests must notice each. MUTANTS="--seed 7 --draws 50"
