@@ -103,6 +103,36 @@ def test_the_epochs_that_a_checkpoint_counted_are_counted_by_the_class(passed: s
     assert actions(file) == ["rewrite"]
 
 
+@pytest.mark.parametrize(
+    "declared", ["self, /, net, path", "self, net, path, /", "self, net, *, path", "this, /, net, path"]
+)
+def test_the_object_is_the_first_parameter_of_whatever_kind(declared: str) -> None:
+    own = declared.partition(",")[0]
+    classes = COUNTS.format(default=1, passed="path, period=period", kept="").replace("super(Keep, self)", "super()")
+    classes = classes.replace('self, net, path, monitor="loss"', declared).replace("self.net = net", f"{own}.net = net")
+    place = "path='a.keras'" if "*" in declared else "'a.keras'"
+    file = migrated(classes + f"\n\nkeep = Keep(None, {place})\n")
+    begun = f"        {own}.epochs_since_last_save = 0\n        {own}.period = period\n"
+    assert f"{begun}        super().__init__(path)\n" in file.after
+    assert actions(file) == ["rewrite"]
+
+
+def test_the_model_is_set_on_an_object_that_only_has_a_place() -> None:
+    file = migrated("class Keep(Callback):\n    def __init__(self, /, net):\n        self.model = net\n")
+    assert "        super().set_model(net)\n" in file.after
+    other = "class Keep(Callback):\n    def __init__(self, /, net):\n        net.model = self\n"
+    file = migrated(other)
+    assert other in file.after
+    assert actions(file) == []
+
+
+def test_a_beginning_that_names_no_object_is_told() -> None:
+    classes = COUNTS.replace('self, net, path, monitor="loss", period={default}', "*all").replace("Keep, self", "")
+    file = migrated(classes.format(passed="*all", kept="").replace("self.net = net", "pass"))
+    assert "super().__init__(*all)\n" in file.after
+    assert actions(file) == ["warn"]
+
+
 def test_epochs_that_the_class_counts_already_are_left_alone() -> None:
     kept = "        self.epochs_since_last_save = 0\n        self.period = period\n"
     assert actions(migrated(COUNTS.format(default=1, passed="path", kept=kept))) == []

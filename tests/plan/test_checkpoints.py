@@ -80,6 +80,44 @@ def test_a_class_that_hands_on_what_it_is_given(arguments: str, ending: str) -> 
     assert [finding.action for finding in files[1].findings if finding.code == "TFM205"] == ["rewrite"]
 
 
+PLACED = """\
+from keras.callbacks import ModelCheckpoint
+
+
+class TemplateCheckpoint(ModelCheckpoint):
+    def __init__({declared}):
+        super().__init__(filepath, save_weights_only=weights)
+"""
+
+
+@pytest.mark.parametrize(
+    ("declared", "arguments", "after"),
+    [
+        ("self, /, model, filepath, weights=False", "'best.h5', True", "'best.weights.h5', True"),
+        ("self, model, filepath, /, weights=True", "'best.h5'", "'best.weights.h5'"),
+        ("self, model, filepath, *, weights=False", "'best.h5', weights=True", "'best.weights.h5', weights=True"),
+        ("self, model, filepath, *, weights=True", "'best.h5'", "'best.weights.h5'"),
+        ("self, model, *, filepath, weights=True", "filepath='best.h5'", "filepath='best.weights.h5'"),
+        ("self, /, model, filepath, weights=False", "'best.h5'", "'best.h5'"),
+        ("self, model, filepath, *, weights=True", "'best.h5', weights=False", "'best.h5', weights=False"),
+        ("self, filepath, model, /, weights=True", "'best.h5'", "'best.h5'"),
+    ],
+)
+def test_parameters_of_every_kind_are_read(declared: str, arguments: str, after: str) -> None:
+    own = PLACED.format(declared=declared)
+    files = migrate_sources({"own.py": own, "train.py": USE.format(arguments=arguments)}, Settings())
+    assert f"TemplateCheckpoint(model, {after})" in files[1].after
+    assert files[0].after == own.replace("from keras", "from tensorflow.keras")
+
+
+def test_a_keyword_of_its_own_is_not_handed_on() -> None:
+    own = REST.format(declared="*, period=1, ", passed='filepath="x.keras", **more')
+    call = "callbacks=[Keep(model, monitor='loss', period=1)]"
+    file = migrate(own.replace('callbacks=[Keep(model, filepath="all.keras", monitor="near", period=1)]', call))
+    assert call in file.after
+    assert "TFM209" not in {finding.code for finding in file.findings}
+
+
 def test_a_whole_model_keeps_its_h5() -> None:
     _, train = migrated("'best.h5'")
     assert "'best.h5'" in train.after

@@ -189,6 +189,18 @@ def test_a_class_of_the_program_that_hands_both_on_is_told_where_it_is_called() 
     assert "save_best_only=save_best_only, mode=mode)\n" in file.after
 
 
+@pytest.mark.parametrize(
+    "declared",
+    ["self, /, net, filepath, monitor='val_loss', save_best_only=False, mode='auto'",
+     "self, net, filepath, *, monitor='val_loss', save_best_only=False, mode='auto'"],
+)  # fmt: skip
+def test_parameters_of_every_kind_are_told(declared: str) -> None:
+    own = KEPT.replace("self, net, filepath, monitor='val_loss', save_best_only=False{mode}", declared)
+    file = migrated(own.format(passed=", mode=mode"))
+    assert "best = Template(model, 'a.keras', monitor='val_near', save_best_only=True, mode='min')\n" in file.after
+    assert "save_best_only=save_best_only, mode=mode)\n" in file.after
+
+
 def test_one_that_hands_on_what_is_watched_alone_says_which_way_there() -> None:
     file = migrated(KEPT.format(mode="", passed=""))
     assert 'super().__init__(filepath, monitor=monitor, save_best_only=save_best_only, mode="min")\n' in file.after

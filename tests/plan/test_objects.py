@@ -98,11 +98,12 @@ def test_a_function_that_chooses_the_object() -> None:
     assert strategies(one(code)) == ["settings.trainer.gpus"]
 
 
+@pytest.mark.parametrize("own", ["self", "self, /"])
 @pytest.mark.parametrize("call", ["super().__init__(settings)", "Critic.__init__(self, settings)"])
-def test_what_a_derived_class_hands_to_its_base(call: str) -> None:
+def test_what_a_derived_class_hands_to_its_base(call: str, own: str) -> None:
     code = f"""
     class Deep(Critic):
-        def __init__(self, name, settings):
+        def __init__({own}, name, settings):
             {call}
             self.name = name
 

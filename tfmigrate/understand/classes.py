@@ -9,7 +9,7 @@ import libcst as cst
 
 from tfmigrate.understand import names
 from tfmigrate.understand.contents import all_sites
-from tfmigrate.understand.functions import define, enter, name_of, sees_object, unknown_arguments
+from tfmigrate.understand.functions import define, enter, name_of, positional, sees_object, unknown_arguments
 from tfmigrate.understand.program import dotted, units_of
 from tfmigrate.understand.state import State, Walker
 from tfmigrate.understand.values import (
@@ -198,8 +198,9 @@ def note_walked(state: State, cls: ClassValue, method: FunctionValue) -> None:
 def seen_as_base(state: State) -> Value:
     """`super()` in a method: the object, seen as its next base class."""
     function, owner = state.frame.function, state.frame.owner
-    if owner is not None and isinstance(function, cst.FunctionDef) and function.params.params:
-        receiver = state.store.get((state.frame, function.params.params[0].name.value))
+    own = positional(function.params) if isinstance(function, cst.FunctionDef) else []
+    if owner is not None and own:
+        receiver = state.store.get((state.frame, own[0].name.value))
         if isinstance(receiver, Instance | ModelObject):
             return Super(receiver, owner)
     return Opaque("super()")

@@ -14,6 +14,7 @@ from tfmigrate.plan.keras.checkpoints import CHECKPOINT, PARAMETERS, Checkpoint,
 from tfmigrate.plan.keras.monitors import WATCHERS, taken_from_name
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
+from tfmigrate.understand.functions import positional
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Unit, dotted, names_imported, only_statement, units_of
 from tfmigrate.understand.values import ClassValue, FunctionValue, Parallel, options
@@ -160,7 +161,7 @@ def _assignments(method: FunctionValue, facts: Facts) -> Iterator[tuple[Unit | N
 def _own_attribute(node: cst.CSTNode, method: FunctionValue) -> str | None:
     """The name of an attribute of the method's own object: `self.x`."""
     if isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name):
-        if node.value.value in [own.name.value for own in method.node.params.params[:1]]:
+        if node.value.value in [own.name.value for own in positional(method.node.params)[:1]]:
             return node.attr.value
     return None
 

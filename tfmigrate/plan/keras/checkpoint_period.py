@@ -24,6 +24,7 @@ from tfmigrate.plan.keras.checkpoints import (
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, dotted
+from tfmigrate.understand.reaching import parameters_of
 from tfmigrate.understand.values import ClassValue, FunctionValue, Literal
 from tfmigrate.walk import calls_in, nodes_in
 
@@ -104,8 +105,9 @@ def _is_plain_heir(call: cst.Call, facts: Facts) -> bool:
     if cls is None or not hands_on_rest(cls):
         return False
     initialiser = cls.lookup("__init__")
-    declared = initialiser.node.params.params if isinstance(initialiser, FunctionValue) else ()
-    return not declared or ("period" in keywords(call) and "period" not in [param.name.value for param in declared])
+    if not isinstance(initialiser, FunctionValue):
+        return True
+    return "period" in keywords(call) and "period" not in parameters_of(initialiser.node)
 
 
 def _classes(facts: Facts, modules: Mapping[Module, Facts]) -> list[ClassValue]:

@@ -9,6 +9,7 @@ import libcst as cst
 
 from tfmigrate.plan.change.calls import is_flag, keywords, named_arguments
 from tfmigrate.understand import names
+from tfmigrate.understand.functions import positional
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import dotted
 from tfmigrate.understand.reaching import bound
@@ -67,13 +68,15 @@ class Initialiser:
 
     @classmethod
     def of(cls, value: Value | None) -> Initialiser | None:
-        handed = passed_on(value) if isinstance(value, FunctionValue) else None
-        return cls(value, handed) if isinstance(value, FunctionValue) and handed is not None else None
+        if not isinstance(value, FunctionValue) or not positional(value.node.params):
+            return None
+        handed = passed_on(value)
+        return cls(value, handed) if handed is not None else None
 
     @property
     def own(self) -> str:
         """What it calls its object."""
-        return self.method.node.params.params[0].name.value
+        return positional(self.method.node.params)[0].name.value
 
     def hands_on(self, star: str) -> bool:
         """Whether it passes on what it is given beyond its own parameters: by place for "*", by name for "**"."""
@@ -84,12 +87,14 @@ class Initialiser:
 
     def passed(self, call: cst.Call) -> dict[str, cst.BaseExpression] | None:
         """What a call that makes an object passes through it, by the names there; None where some is hidden."""
-        declared = {param.name.value: param.default for param in self.method.node.params.params[1:]}
+        params = self.method.node.params
+        places = [param.name.value for param in positional(params)[1:]]
+        declared = {param.name.value: param.default for param in (*positional(params)[1:], *params.kwonly_params)}
         named = keywords(call) if self.hands_on("**") else {}
         rest = {name: arg for name, arg in named.items() if name not in declared}
-        places = [arg for arg in call.args if arg.keyword is None and not arg.star]
-        more = places[len(declared) :] if self.hands_on("*") else []
-        own = bound([arg for arg in call.args if arg not in more and arg not in rest.values()], list(declared))
+        unnamed = [arg for arg in call.args if arg.keyword is None and not arg.star]
+        more = unnamed[len(places) :] if self.hands_on("*") else []
+        own = bound([arg for arg in call.args if arg not in more and arg not in rest.values()], places)
         if own is None:
             return None
         given = {name: own[name].value if name in own else default for name, default in declared.items()}

@@ -17,8 +17,10 @@ from tfmigrate.plan.keras.checkpoints import CHECKPOINT, PARAMETERS, hands_on_re
 from tfmigrate.plan.names.context import Context
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
+from tfmigrate.understand.functions import positional
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.purity import is_pure
+from tfmigrate.understand.reaching import parameters_of
 from tfmigrate.understand.values import ClassValue, FunctionValue, Items, Literal, Symbol, in_order
 from tfmigrate.walk import walk
 from tfmigrate.written import Code, joined, shown
@@ -178,7 +180,11 @@ def _made_of_own(call: cst.Call, cls: ClassValue) -> Iterator[_Watcher]:
     present = keywords(call)
     if not isinstance(initialiser, FunctionValue):
         yield from _watchers_made(call, base)
-    elif hands_on_rest(cls) and "monitor" in present and not {"monitor", "mode"} & _declared(initialiser):
+    elif (
+        hands_on_rest(cls)
+        and "monitor" in present
+        and {"monitor", "mode"}.isdisjoint(parameters_of(initialiser.node))
+    ):
         mode = present["mode"].value if "mode" in present else None
         yield _Watcher(base, call, present["monitor"].value, mode, hidden="**" in [arg.star for arg in call.args])
     elif heir.members.get("__init__") is initialiser:
@@ -189,20 +195,18 @@ def _handed_on_by_name(call: cst.Call, initialiser: FunctionValue, base: str) ->
     """`super().__init__(monitor=what, mode=how)` of what its own initialiser calls otherwise, or has a default for."""
     handed = passed_on(initialiser)
     inner = named_arguments(handed, WATCHERS[names.canonical(base)]) if handed is not None else None
-    declared = {param.name.value: param for param in initialiser.node.params.params[1:]}
+    params = initialiser.node.params
+    places = [param.name.value for param in positional(params)[1:]]
+    declared = {param.name.value: param for param in (*positional(params)[1:], *params.kwonly_params)}
     called = {name: arg.value.value for name, arg in (inner or {}).items() if isinstance(arg.value, cst.Name)}
     monitor, mode = declared.get(called.get("monitor", "")), declared.get(called.get("mode", ""))
-    named = named_arguments(call, list(declared))
+    named = named_arguments(call, places)
     if monitor is None or mode is None or named is None:
         return
     watched = named[monitor.name.value].value if monitor.name.value in named else monitor.default
     written = named[mode.name.value].value if mode.name.value in named else None
     if watched is not None and (written is not None or (mode.default is not None and _is_auto(mode.default))):
         yield _Watcher(base, call, watched, written, mode.name.value)
-
-
-def _declared(initialiser: FunctionValue) -> set[str]:
-    return {param.name.value for param in initialiser.node.params.params}
 
 
 def _functions_in_metrics(facts: Facts) -> Iterator[str]:
