@@ -175,6 +175,40 @@ def test_a_class_begins_as_modelcheckpoint_did_for_all_its_objects(made: str, co
     assert actions(file) == ["rewrite", "rewrite"]
 
 
+SAID = """\
+class Keep(ModelCheckpoint):
+    def __init__(self, path):
+        super().__init__(path, {said})
+        self.net = None
+
+    def on_epoch_end(self, epoch, logs=None):
+        if self.monitor_op(logs["val_acc"], self.best):
+            self.net.save("all.keras")
+
+
+keep = Keep("a.keras")
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "comparison"),
+    [
+        ("monitor='val_acc'", "np.greater, -np.inf"),
+        ("'val_acc'", "np.greater, -np.inf"),
+        ("mode='max'", "np.greater, -np.inf"),
+        ("monitor='val_loss'", "np.less, np.inf"),
+        ("monitor=chosen", None),
+        ("monitor='val_' + chosen", None),
+        ("mode=chosen", None),
+    ],
+)
+def test_what_the_class_says_itself_is_the_direction(said: str, comparison: str | None) -> None:
+    file = migrate(HEAD.format(classes=SAID.format(said=said)))
+    assert actions(file) == ["rewrite" if comparison else "warn"]
+    assert (f"self.monitor_op, self.best = {comparison}\n" in file.after) is (comparison is not None)
+    assert ("self.monitor_op, self.best" in file.after) is (comparison is not None)
+
+
 def test_a_class_begins_so_without_numpy() -> None:
     classes = HANDED_ON.format(made="Keep(None, filepath='a.keras', mode='min')")
     file = check_migrated(HEAD.format(classes=classes).replace("import numpy as np\n", ""))

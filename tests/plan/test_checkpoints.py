@@ -110,6 +110,25 @@ def test_parameters_of_every_kind_are_read(declared: str, arguments: str, after:
     assert files[0].after == own.replace("from keras", "from tensorflow.keras")
 
 
+@pytest.mark.parametrize(
+    ("declared", "passed", "after"),
+    [
+        ("self", "'w.h5', save_weights_only=True", "'w.weights.h5', save_weights_only=True"),
+        ("self, only=True", "'w.h5', save_weights_only=only", "'w.weights.h5', save_weights_only=only"),
+        ("self", "'w.h5'", "'w.h5'"),
+        ("self", "'w.keras'", "'w.keras'"),
+        ("self", "'w.weights.h5', save_weights_only=True", "'w.weights.h5', save_weights_only=True"),
+    ],
+)
+def test_a_file_that_the_class_names_itself(declared: str, passed: str, after: str) -> None:
+    own = "from keras.callbacks import ModelCheckpoint\n\n\nclass Own(ModelCheckpoint):\n"
+    own += f"    def __init__({declared}):\n        super().__init__({passed})\n\n\n"
+    text = own + USE.replace("from own import TemplateCheckpoint\n", "").format(arguments="")
+    file = migrate(text.replace("TemplateCheckpoint(model, )", "Own()"))
+    assert f"super().__init__({after})\n" in file.after
+    assert [f.action for f in file.findings if f.code == "TFM205"] == ["rewrite"] * (passed != after)
+
+
 def test_a_keyword_of_its_own_is_not_handed_on() -> None:
     own = REST.format(declared="*, period=1, ", passed='filepath="x.keras", **more')
     call = "callbacks=[Keep(model, monitor='loss', period=1)]"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from tfmigrate.plan.change.calls import is_flag, keywords, named_arguments
+from tfmigrate.plan.change.calls import keywords, named_arguments
 from tfmigrate.understand import names
 from tfmigrate.understand.functions import positional
 from tfmigrate.understand.lifecycle import Facts
@@ -104,14 +104,13 @@ class Initialiser:
     def _handed(
         self, given: Mapping[str, cst.BaseExpression | None], more: Sequence[cst.Arg]
     ) -> dict[str, cst.BaseExpression | None]:
-        """What its own call passes: parameters, flags and `more`, for `*args`. None for a variable of another value."""
+        """What its own call passes, with `more` for `*args`: a parameter stands for what is passed for it, and whatever
+        else it says for itself. None for a parameter that nothing is passed for."""
         written = [one for arg in self.handed.args if arg.star != "**" for one in (more if arg.star else [arg])]
         known: dict[str, cst.BaseExpression | None] = {}
         for name, arg in (bound(written, PARAMETERS) or {}).items():
-            if arg in more or is_flag(arg.value):
-                known[name] = arg.value
-            elif isinstance(arg.value, cst.Name):
-                known[name] = given.get(arg.value.value)
+            own = arg not in more and isinstance(arg.value, cst.Name) and arg.value.value in given
+            known[name] = given[dotted(arg.value)] if own else arg.value
         return known
 
 

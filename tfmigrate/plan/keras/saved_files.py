@@ -15,6 +15,7 @@ from tfmigrate.plan.keras.file_calls import is_load_model, reads
 from tfmigrate.plan.names.context import Migration
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, Unit
+from tfmigrate.walk import nodes_in
 
 
 @dataclass(frozen=True)
@@ -112,8 +113,14 @@ def writers(facts: Facts) -> Iterator[tuple[cst.BaseExpression, str, Unit | None
     for checkpoint in checkpoints(facts):
         only = checkpoint.named.get("save_weights_only")
         weights = False if only is None else truth_of(only)
-        if "filepath" in checkpoint.named and weights is not None:
+        # What the class says itself is changed where that stands, in the same module alone.
+        here = "filepath" in checkpoint.named and _stands_in(checkpoint.named["filepath"], facts.module)
+        if here and weights is not None:
             yield checkpoint.named["filepath"], WEIGHTS if weights else MODEL, None
+
+
+def _stands_in(node: cst.BaseExpression, module: Module) -> bool:
+    return any(part is node for part in nodes_in(module.tree, type(node)))
 
 
 def new_ending(text: str, renamed: Mapping[str, str]) -> str | None:
