@@ -64,8 +64,8 @@ def _one_more(begun: Mapping[str, Module], context: Context) -> Iterator[CallCha
         for kind in kinds
     ]
     message = (
-        f"old Keras called the first of its layers '{first}_1', today's calls it {first!r}, and names are used that "
-        f"say which is meant: one more {' and '.join(kinds)}, made before the others, takes the name that is too many"
+        f"old Keras called the first of these layers '{first}_1', today's calls it {first!r}, and the program uses "
+        f"such names: one unused {' and '.join(kinds)} before the others takes the name without a number"
     )
     insert = Insert(place_for_function(facts.module, made), "\n".join(lines), rank=Rank.RULE)
     yield CallChange(codes.AUTOMATIC_NAMES, made[0], message, insert)
@@ -174,12 +174,12 @@ def _advice_of_names(read: NamesRead) -> str:
     kinds = sorted(read.layers)
     first = snake(kinds[0])
     listed = " and ".join(kinds)
-    advice = f"Name each {listed}, or make one more before the first, which takes the name that is too many"
+    advice = f"Name each {listed}, or create an unused one before the first, to take the name without a number"
     if read.by_file:
         return (
             f"weights are loaded by the names of layers: a file of old Keras counts those without a name from "
-            f"'{first}_1', today's Keras from {first!r}, so that layers get no weights, or those of others, without a "
-            f"word. {advice}"
+            f"'{first}_1', today's Keras from {first!r}, so layers silently get no weights, or those of another layer. "
+            f"{advice}"
         )
     return (
         f"this reads names that Keras gives to layers: old Keras counted from '{first}_1', today's begins with "

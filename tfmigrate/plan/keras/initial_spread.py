@@ -21,9 +21,9 @@ _BY_SHAPE = ("glorot", "he_", "henormal", "heuniform", "lecun", "variance")
 _KERNELS = range(2, 6)
 """Dimensions of what Keras 2 took for the kernel of a dense layer or of a convolution, as Keras 3 does."""
 _MESSAGE = (
-    "standalone Keras gave a weight of one dimension, or of more than five, another range of first values: for the "
-    "number of inputs {} took the root of the product of all sizes, today it counts as in a kernel. To begin as "
-    "before, write the old bound as a number: RandomUniform(-b, b), RandomNormal(stddev=s)"
+    "standalone Keras drew the initial values of a weight with one dimension, or with more than five, from another "
+    "range: {} took the square root of the product of all sizes for the number of inputs, and counts them as for a "
+    "kernel today. To start as before, write the old bound as a number: RandomUniform(-b, b), RandomNormal(stddev=s)"
 )
 
 
