@@ -72,8 +72,8 @@ def _copies(facts: Facts) -> Iterator[CallChange]:
         if lacks or "set_model" not in cls.members or any(cls.unknown_bases()):
             continue
         message = (
-            f"fit() asks more of a callback today than this class has ({_ASKED_TODAY}, for one), and fails as it "
-            "begins: descend from keras.callbacks.Callback, which has all of it, in the place of a copy"
+            f"fit() calls methods of callbacks today that this class lacks ({_ASKED_TODAY}, for one), and fails at "
+            "once: derive it from keras.callbacks.Callback, which has them all, and not from a copy of it"
         )
         yield CallChange(codes.CALLBACK_ATTRIBUTES, cls.node, message, action="warn")
 
