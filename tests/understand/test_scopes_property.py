@@ -32,7 +32,7 @@ class _AlikeEverywhere(cst.CSTTransformer):
         return _as_generator(updated)
 
     def leave_Annotation(self, original: cst.Annotation, updated: cst.Annotation) -> cst.Annotation:
-        # From Python 3.14 on, what stands in one belongs to a scope of its own.
+        # Since Python 3.14 an annotation has a scope of its own.
         return updated.with_changes(annotation=cst.Integer("0")) if sys.version_info >= (3, 14) else updated
 
 

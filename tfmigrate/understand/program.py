@@ -303,6 +303,12 @@ def attribute_of(name: str | None, node: cst.CSTNode) -> str | None:
     return None
 
 
+def assigned_in(tree: cst.CSTNode, name: str) -> list[cst.BaseExpression]:
+    """What is assigned to a dotted name, as "self.path", anywhere in a tree."""
+    assigns = (part for part in walk(tree) if isinstance(part, cst.Assign))
+    return [part.value for part in assigns if any(dotted(target.target) == name for target in part.targets)]
+
+
 def only_statement(unit: cst.CSTNode) -> cst.BaseSmallStatement | None:
     """The statement that has a line to itself."""
     return unit.body[0] if isinstance(unit, cst.SimpleStatementLine) and len(unit.body) == 1 else None

@@ -242,7 +242,7 @@ def passed(name: str, frame: Frame) -> tuple[Site, cst.BaseExpression] | None:
     return (Site(frame.closure, function), default) if default is not None and frame.closure is not None else None
 
 
-def default_of(name: str, function: cst.FunctionDef) -> cst.BaseExpression | None:
+def default_of(name: str, function: cst.FunctionDef | cst.Lambda) -> cst.BaseExpression | None:
     """What a parameter stands for where a call passes nothing."""
     params = (*function.params.posonly_params, *function.params.params, *function.params.kwonly_params)
     return next((param.default for param in params if param.name.value == name), None)

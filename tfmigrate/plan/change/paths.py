@@ -12,11 +12,10 @@ import libcst as cst
 from tfmigrate.file_names import shape_of
 from tfmigrate.plan.change.calls import text_of, truth_of
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module, Unit, dotted
+from tfmigrate.understand.program import Module, Unit, assigned_in, dotted
 from tfmigrate.understand.reaching import bindings_of, bound, default_of, parameters_of, settled, value_of
 from tfmigrate.understand.scopes import LexicalScope, Scopes
 from tfmigrate.understand.values import ClassValue, FunctionValue, Method
-from tfmigrate.walk import walk
 
 
 def ending_of(
@@ -216,12 +215,7 @@ class Paths:
         while scope is not None and not isinstance(scope.node, cst.FunctionDef):
             scope = scope.parent
         around = scope.parent.node if scope is not None and scope.parent is not None else None
-        name = dotted(node)
-        return [
-            part.value
-            for part in (walk(around) if isinstance(around, cst.ClassDef) else ())
-            if isinstance(part, cst.Assign) and any(dotted(target.target) == name for target in part.targets)
-        ]
+        return assigned_in(around, dotted(node)) if isinstance(around, cst.ClassDef) else []
 
 
 def _called(call: cst.Call, facts: Facts) -> Iterator[cst.FunctionDef]:

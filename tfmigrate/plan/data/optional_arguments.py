@@ -7,6 +7,7 @@ import libcst as cst
 from tfmigrate.plan.change.calls import is_none, keywords
 from tfmigrate.plan.change.command_line import declarations, is_of_absl
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.reaching import default_of
 from tfmigrate.understand.values import NOTHING, Opaque, Parameter, Value
 
 
@@ -32,8 +33,5 @@ def _is_optional(value: Value) -> bool:
     """Whether a value is a parameter that is None where no caller gives it."""
     if not isinstance(value, Parameter) or value.frame.function is None:
         return False
-    params = value.frame.function.params
-    return any(
-        param.name.value == value.name and param.default is not None and is_none(param.default)
-        for param in (*params.posonly_params, *params.params, *params.kwonly_params)
-    )
+    default = default_of(value.name, value.frame.function)
+    return default is not None and is_none(default)

@@ -90,7 +90,7 @@ _LAYERS: Mapping[str, _Layer] = {
 _WORDS = frozenset({"activation", "padding"})
 """Parameters of Keras whose defaults above are words."""
 _TOLD = frozenset({"is_training", "scope", "activation_fn", "fused", "updates_collections"})
-"""Parameters that are read apart where the layer of Keras has none of them."""
+"""Parameters that the Keras layer may lack; they are read separately then."""
 _FORMATS = {"NHWC": "channels_last", "NCHW": "channels_first"}
 
 

@@ -1,4 +1,4 @@
-"""`tf.nn.dropout`, which is told in each call what it keeps or drops."""
+"""`tf.nn.dropout`, whose calls each say what share they keep or drop."""
 
 from __future__ import annotations
 

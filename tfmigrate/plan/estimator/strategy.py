@@ -92,7 +92,7 @@ def _mirrored(migration: Migration, config: EstimatorPart, node: cst.BaseExpress
 
 
 def _plan_others(migration: Migration, config: EstimatorPart, given: _Given) -> bool:
-    """Plan what stands in the place of the first MirroredStrategy at times; False where that cannot be followed."""
+    """Plan the strategy that may be used instead of the first MirroredStrategy; False where it cannot be followed."""
     strategy, *more = given.mirrored
     if migration.alternative is not None:
         if len(given.values) > 1:

@@ -18,11 +18,11 @@ from tfmigrate.walk import walk
 from tfmigrate.written import Written, shown
 
 _COUNTS = ("num_gpus", "num_gpus_per_worker")
-"""How tf.contrib's MirroredStrategy was told to take the first so many GPUs."""
+"""Arguments of tf.contrib's MirroredStrategy that set how many GPUs it uses."""
 _SUMMING = ("cross_device_ops", "cross_tower_ops")
-"""How it was told to sum the gradients of its devices; the second is the older word."""
+"""Arguments that choose how gradients are summed across devices; the second is the older name."""
 _TODAY = ("devices", "cross_device_ops")
-"""What it is told in TensorFlow 2."""
+"""Arguments of MirroredStrategy in TensorFlow 2."""
 
 
 def name_where_made(migration: Migration, config: EstimatorPart, strategy: StrategyObject) -> str:

@@ -11,7 +11,7 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import keywords, text_of
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
-from tfmigrate.understand.program import attribute_of
+from tfmigrate.understand.program import assigned_in, attribute_of
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.values import ClassValue
 from tfmigrate.walk import calls_in, walk
@@ -103,10 +103,7 @@ def _names_of(
 def _assigned(node: cst.BaseExpression, cls: ClassValue) -> list[cst.BaseExpression]:
     """What the class assigns to an attribute of its own."""
     name = attribute_of("self", node)
-    if name is None:
-        return []
-    assigns = (part for part in walk(cls.node) if isinstance(part, cst.Assign))
-    return [each.value for each in assigns if any(attribute_of("self", one.target) == name for one in each.targets)]
+    return assigned_in(cls.node, f"self.{name}") if name is not None else []
 
 
 def _defaults(name: cst.Name, cls: ClassValue) -> list[cst.BaseExpression]:

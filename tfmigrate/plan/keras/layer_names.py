@@ -15,7 +15,7 @@ from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.loops import Expression, Loops, Number, Taken
 from tfmigrate.understand.program import dotted
-from tfmigrate.understand.reaching import bindings_of, value_of
+from tfmigrate.understand.reaching import bindings_of, default_of, parameters_of, value_of
 from tfmigrate.understand.scopes import Occurrence
 from tfmigrate.understand.values import Literal, Made, ModelObject, Opaque, Value
 from tfmigrate.walk import nodes_in
@@ -251,11 +251,10 @@ class _Slashes:
         function = self._functions.get(node)
         if function is None:
             return
-        parameters = [*function.params.posonly_params, *function.params.params, *function.params.kwonly_params]
-        words = [parameter.name.value for parameter in parameters]
+        words = parameters_of(function)
         if node.value not in words:
             return
-        default = parameters[words.index(node.value)].default
+        default = default_of(node.value, function)
         if default is not None:
             yield default, None
         for call in self._calls.get(function.name.value, ()):

@@ -19,6 +19,7 @@ from tfmigrate.plan.strategy.model_group import Group, Refusal, remade_optimizer
 from tfmigrate.plan.strategy.trail import trail_of
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module, dotted
+from tfmigrate.understand.reaching import parameters_of
 from tfmigrate.understand.values import (
     NOTHING,
     Instance,
@@ -73,8 +74,7 @@ def _is_handed_in(wrap: Wrap) -> bool:
     function, node = wrap.site.frame.function, wrap.template_node
     if not isinstance(node, cst.Name) or function is None:
         return False
-    parameters = (*function.params.posonly_params, *function.params.params, *function.params.kwonly_params)
-    return any(parameter.name.value == node.value for parameter in parameters)
+    return node.value in parameters_of(function)
 
 
 def why_not_copied(wrap: Wrap, refusal: Refusal, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> str | None:

@@ -4,7 +4,7 @@ What goes down may run anything, so the proof is about what it passes: arithmeti
 being read, words printed, GPUs chosen, and conditions on these. None of it can tell that the model is not built yet,
 and the building cannot tell that it is done, if neither changes what the other one reads:
 
-- names: what goes down binds none that is mentioned above its new place, and mentions none that is bound there;
+- names: what moves down binds no name that is used above its new place, and uses none that is bound there;
 - functions, which it may call: none mentions a name bound there, or binds one read there;
 - attributes read there: nothing in a function of the program sets one of that name, but `__init__` of a new object.
 

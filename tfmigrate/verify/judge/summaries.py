@@ -34,7 +34,7 @@ class RunSummary:
     seconds: float
     """Wall time of the whole process."""
     outcome: str
-    """"ok", or what went wrong in words."""
+    """"ok", or a description of the failure."""
     rows_predicted: int = 0
     """By a script that trains nothing."""
     packages: Mapping[str, str] = field(default_factory=dict)

@@ -27,7 +27,7 @@ TABLES = {}
 
 
 def install(tf, found, dropouts):
-    """`dropouts`: what is told of each dropout; see Dropouts."""
+    """`dropouts`: records each dropout; see Dropouts."""
     draws = dict(DRAWS, dropout=dropouts.draw)
     homes = [tf, getattr(getattr(tf, "compat", None), "v1", None)]
     for flavour in found:
