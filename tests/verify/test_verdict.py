@@ -520,15 +520,33 @@ def test_a_restored_run_that_hides_a_version_does_not_decide(lab: Laboratory) ->
 
 
 def test_a_control_that_is_not_told_apart_makes_the_verdict_worthless(lab: Laboratory) -> None:
-    lab.behaviour = broken(**{"control: batch": migrated(OLD)})
+    lab.behaviour = broken(**{"control: scope": migrated(OLD)})
     report = lab.verify()
     assert (report.verdict, report.exit_code) == ("INCONCLUSIVE", 3)
-    assert "batch x2" in report.reason
+    assert "scope missing" in report.reason
 
 
 def test_a_control_that_dies_of_something_else_was_not_told_apart(lab: Laboratory) -> None:
     lab.behaviour = broken(**{"control: learning": "NameError: name '_tfmigrate_scaled' is not defined (new.py:4)"})
     assert lab.verify().verdict == "INCONCLUSIVE"
+
+
+def test_a_batch_that_the_replicas_do_not_divide_is_detected_as_a_crash(lab: Laboratory) -> None:
+    error = "InvalidArgumentError: AddN must have the same size and shape. Input 0: [10,4] != input 1: [6,4] (new.py:4)"
+    lab.behaviour = broken(**{"control: batch": error})
+    report = lab.verify()
+    assert report.verdict == "EQUIVALENT", report.reason
+    assert [control.detected for control in report.controls if control.mutation == "batch x2"] == [True]
+
+
+@pytest.mark.parametrize(("budget", "epochs"), [(8, None), (1000, 1)])
+def test_controls_are_not_taken_further_than_the_right_run(lab: Laboratory, budget: int, epochs: int | None) -> None:
+    """What a script does after its training has not been seen to work where no run has come to it."""
+    report = lab.verify(depth="default", budget=budget)
+    assert report.verdict == "EQUIVALENT", report.reason
+    controls = [limits for world, limits, _ in lab.seen if world.role.startswith("control: ")]
+    assert controls
+    assert {limits.epochs for limits in controls} == {epochs}
 
 
 def test_too_few_controls(lab: Laboratory) -> None:
@@ -1066,10 +1084,13 @@ def test_a_mistake_in_a_module_that_is_never_run_is_set_aside(lab: Laboratory) -
         ("adam = Adam(0.001, beta_1=0.9)", "optimizer settings dropped"),
         ("more = Dense(1, kernel_regularizer=l2(0.1))", "regularizer lost"),
         ("more = Dropout(0.5)", "dropout halved"),
+        ("model.fit(data, epochs=count)", "epochs / 2"),
+        ("model.fit(data, steps_per_epoch=count)", "steps an epoch / 2"),
+        ("data = data.batch(count)", "batch x2"),
     ],
 )
 def test_a_mistake_that_changes_nothing_is_set_aside(lab: Laboratory, line: str, control: str) -> None:
-    """It stands at its default already, or in a branch that is not taken."""
+    """It stands at its default already, or in a branch that is not taken; a count is 1, a batch has all rows."""
     lab.new.write_text(lab.new.read_text().replace("    model.compile", f"    {line}\n    model.compile"))
     right = replace(migrated(OLD), noise_seed=0)
     lab.behaviour = broken(**{"migrated": right, f"control: {control}": right})

@@ -140,7 +140,14 @@ PREDICTION_CONTROLS = (
 changed from without, and `predict_on_batch` takes no generator."""
 
 CONTROLS = (
-    Control("batch x{}", "batch size", mutations.batch_times_replicas, frozenset({"batch size"})),
+    # A first batch that the replicas do not divide kills Keras 3 (docs/semantics.md); one larger than the data is no other.
+    Control(
+        "batch x{}",
+        "batch size",
+        mutations.batch_times_replicas,
+        frozenset({"batch size", "crash"}),
+        may_do_nothing=True,
+    ),
     Control("learning rate x{}", "learning rate", mutations.learning_rate_times_replicas, frozenset({"learning rate"})),
     Control(
         "changed default left unwritten",
@@ -167,9 +174,10 @@ CONTROLS = (
     ),
     Control("loss / {}", "loss", mutations.loss_divided, frozenset({"loss scale", "loss"})),
     Control("another loss", "loss", mutations.other_loss, frozenset({"loss"})),
-    Control("steps an epoch / {}", "steps", mutations.steps_divided, frozenset({"data"})),
-    Control("epochs / {}", "epochs", mutations.epochs_divided, frozenset({"epochs"})),
-    # What is written may be the default, or stand in a branch that is not taken: all three are recorded as asked for.
+    # A number that the command line gives may be 1; what is written may be the default, or stand in a branch that is not
+    # taken: all of them are recorded as asked for.
+    Control("steps an epoch / {}", "steps", mutations.steps_divided, frozenset({"data"}), may_do_nothing=True),
+    Control("epochs / {}", "epochs", mutations.epochs_divided, frozenset({"epochs"}), may_do_nothing=True),
     Control(
         "optimizer settings dropped",
         "optimizer",

@@ -94,7 +94,9 @@ class _Bench:
     def of(
         cls, lab: Lab, start: Run, reference: Run, pairs: tuple[Pair, ...], band: float, right: World, keras: Keras
     ) -> _Bench:
-        short = bool(reference.trace.steps) and reference.trace.steps[0].epoch == 0
+        # A run that was ended early has not come to what the script does after its training, so none of these may.
+        whole = start.trace.cut is None and lab.runs[right.role].trace.cut is None
+        short = whole and bool(reference.trace.steps) and reference.trace.steps[0].epoch == 0
         limits = replace(lab.plan.limits, epochs=1) if short else lab.plan.limits
         old, restored = reference, restored_run(lab, keras)
         if any(whole_batches.excuses(pair) for pair in pairs if pair.new == right.role):
