@@ -1,4 +1,4 @@
-"""What a star import of Keras brought by the way is imported by its own name."""
+"""What star imports of Keras brought and those of tensorflow.keras do not bring."""
 
 from __future__ import annotations
 
@@ -6,7 +6,114 @@ import ast
 
 import pytest
 
-from tests.kit import migrate
+from tests.kit import check_migrated, check_unchanged, migrate
+
+TRAINED = """\
+from keras.utils import multi_gpu_model
+{stars}
+
+{body}
+
+def train(build, x, y):
+    model = multi_gpu_model(build(), gpus=2)
+    model.compile("sgd", "mean_absolute_error")
+    model.fit(x, y)
+"""
+
+
+def imports_of(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith(("import ", "from "))]
+
+
+@pytest.mark.parametrize(
+    ("stars", "body", "lines"),
+    [
+        ("from keras.layers import *", "print(K.epsilon())", ["from tensorflow.keras import backend as K"]),
+        ("from keras.layers import *", "print(np.ones(3))", ["import numpy as np"]),
+        (
+            "from keras.layers import *",
+            "print(regularizers.l2(0.1), initializers.Zeros(), namedtuple('Row', 'x'))",
+            ["from collections import namedtuple", "from tensorflow.keras import initializers, regularizers"],
+        ),
+        ("from keras.models import *", "print(Input((2,)))", ["from tensorflow.keras import Input"]),
+        ("from keras.callbacks import *", "print(os.sep, deque())", ["import os", "from collections import deque"]),
+        (
+            "from keras.preprocessing.image import *",
+            "class Batches(Sequence):\n    pass",
+            ["from tensorflow.keras.utils import Sequence"],
+        ),
+        ("from keras.optimizers import *", "print(tf.zeros(3))", ["import tensorflow as tf"]),
+    ],
+)
+def test_it_is_imported(stars: str, body: str, lines: list[str]) -> None:
+    file = check_migrated(TRAINED.format(stars=stars, body=body))
+    known = {"import tensorflow as tf", stars.replace("from keras", "from tensorflow.keras"), *lines}
+    assert set(imports_of(file.after)) == known
+    assert file.after.count("import tensorflow as tf\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("stars", "old", "new"),
+    [
+        ("from keras.layers import *", "CuDNNGRU(3)", "GRU(3)"),
+        ("from tensorflow.keras.layers import *", "CuDNNGRU(3)", "GRU(3)"),
+        ("from keras.layers import *", "Deconvolution2D(3, 3)", "Conv2DTranspose(3, 3)"),
+        ("from keras.losses import *", "mean_squared_error([1.0], [2.0])", "MSE([1.0], [2.0])"),
+        ("from keras.optimizers import *", "adam()", "Adam()"),
+    ],
+)
+def test_a_name_that_is_another_now_is_written_so(stars: str, old: str, new: str) -> None:
+    after = check_migrated(TRAINED.format(stars=stars, body=f"print({old})")).after
+    assert f"print({new})" in after
+
+
+def test_a_name_that_the_module_has_for_something_else_is_not_written() -> None:
+    body = "GRU = 'the name of the experiment'\nprint(GRU, CuDNNGRU(3))"
+    after = check_migrated(TRAINED.format(stars="from keras.layers import *", body=body)).after
+    assert "from tensorflow.keras.layers import GRU as CuDNNGRU\n" in after
+    assert "print(GRU, CuDNNGRU(3))" in after
+
+
+@pytest.mark.parametrize("name", ["LocallyConnected2D(3, 2)", "Highway()", "Recurrent(4)"])
+def test_a_name_that_is_nowhere_is_reported(name: str) -> None:
+    file = migrate(TRAINED.format(stars="from keras.layers import *", body=f"print({name})"))
+    assert [finding.line for finding in file.findings if finding.code == "TFM501"] == [4]
+
+
+def test_a_call_of_keras_1_is_rewritten_and_not_imported() -> None:
+    body = "a = Input((4,))\nprint(merge([a, a], mode='sum'))"
+    after = check_migrated(TRAINED.format(stars="from keras.layers import *", body=body)).after
+    assert "tf.keras.layers.add([a, a])" in after
+    assert "merge" not in after
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "import numpy as np\nprint(np.ones(3))",
+        "def show(np, K):\n    print(np, K)",
+        "class Sequence:\n    pass\nprint(Sequence)",
+        "print(Dense(3), Input((2,)))",
+        "print([K for K in range(3)])",
+    ],
+)
+def test_what_the_module_binds_or_the_import_still_brings_is_not_imported(body: str) -> None:
+    file = check_migrated(TRAINED.format(stars="from keras.layers import *", body=body))
+    assert not any("star imports" in finding.message for finding in file.findings)
+    assert body in file.after
+
+
+@pytest.mark.parametrize("stars", ["from mylib.layers import *", "from .layers import *", "from numpy import *"])
+def test_star_imports_of_others_say_nothing_about_a_name(stars: str) -> None:
+    file = check_migrated(TRAINED.format(stars=stars, body="print(K, np, initializers, CuDNNGRU(3))"))
+    assert stars in file.after
+    assert "print(K, np, initializers, CuDNNGRU(3))" in file.after
+    assert not any(finding.code in ("TFM203", "TFM501") and finding.line > 1 for finding in file.findings)
+
+
+def test_a_module_without_keras_to_leave_stays() -> None:
+    check_unchanged("from keras.layers import *\nprint(K.epsilon(), np.ones(3))\n")
+
 
 PROGRAM = """{imports}
 from keras.utils import multi_gpu_model

@@ -17,6 +17,10 @@ from tfmigrate.understand.stars import brought
         ("keras.layers", "SqueezeExcite", None),
         ("keras.datasets", "layers", None),
         ("numpy", "Dense", None),
+        ("keras.layers", "K", "keras.backend"),
+        ("keras.callbacks", "np", "numpy"),
+        ("tensorflow.keras.layers", "K", None),
+        ("keras.losses", "mse", "keras.losses.mse"),
     ],
 )
 def test_what_a_star_import_brings(source: str, name: str, full: str | None) -> None:

@@ -40,7 +40,8 @@ def import_tensorflow(draft: Draft) -> None:
         if any(bound == draft.tf for _, bound, _ in imports_of(statement)):
             standing |= module.places[unit].owner is None
             (conditional if draft.scope_round(unit) is draft.scopes.module else inner).append((statement, unit))
-    if not draft.reaches_into(draft.tf):
+    line = f"import tensorflow as {draft.tf}"
+    if not draft.reaches_into(draft.tf) or any(isinstance(edit, Insert) and edit.text == line for edit in draft.edits):
         return
     served = [(statement, unit) for statement, unit in (*conditional, *inner) if _serves(unit, draft)]
     below = [later for _, unit in served for later in _below(unit, draft)]
@@ -48,7 +49,7 @@ def import_tensorflow(draft: Draft) -> None:
         return  # It is imported where it is needed.
     place = _below_settings(_place_for_import(draft), draft)
     if not standing and place is not None:
-        draft.edits.append(Insert(place, f"import tensorflow as {draft.tf}", rank=Rank.IMPORT))
+        draft.edits.append(Insert(place, line, rank=Rank.IMPORT))
         for statement, unit in conditional:
             _drop_conditional(draft, statement, unit)
     for statement, unit in inner:

@@ -49,6 +49,8 @@ def _taken_in(edits: Iterable[Edit]) -> list[Edit]:
         if now is None or len(now.parts) != 1 or not edit.text.startswith(f"from {now.parts[0].module} import "):
             continue
         part = now.parts[0]
+        if "*" in part.names:
+            continue
         names = edit.text.removeprefix(f"from {part.module} import ").split(", ")
         listed: tuple[cst.ImportAlias | str, ...] = (*part.names, *names)
         if statement.lpar is not None:

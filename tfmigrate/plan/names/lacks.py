@@ -14,7 +14,8 @@ from tfmigrate.plan.names.tables import Tables
 from tfmigrate.plan.names.target import Target
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
-from tfmigrate.understand.program import dotted, import_statements, imports_of, root_of
+from tfmigrate.understand.program import dotted, import_statements, imports_of, is_star_import, root_of
+from tfmigrate.understand.stars import brought
 from tfmigrate.understand.values import Literal, Made, ModelObject, Parallel, StrategyObject, Symbol, Value, options
 
 _BASES = {"metric": "metrics.Metric", "optimizer": "optimizers.Optimizer"}
@@ -48,6 +49,7 @@ class Reader:
     def lacks(self) -> Iterator[Lack]:
         yield from self._imports()
         yield from self._attributes()
+        yield from self._through_stars()
         yield from self._methods()
         yield from self._members()
         yield from self._keywords()
@@ -77,6 +79,17 @@ class Reader:
             failed_before = self._lacking(self._facts.symbols.get(root, ""))
             if not failed_before and self._means_a_library(root) and all(map(self._lacking, named)):
                 yield self._lack(node, named[0])
+
+    def _through_stars(self) -> Iterator[Lack]:
+        """Names that `from keras.layers import *` brought."""
+        statements = [statement for statement, _ in import_statements(self._facts.module)]
+        stars = [one for one in statements if is_star_import(one) and isinstance(one, cst.ImportFrom)]
+        sources = [dotted(star.module) for star in stars if not star.relative]
+        bound = {name for statement in statements for _, name, _ in imports_of(statement)}
+        for node, full in self._facts.symbols.items() if sources else ():
+            if isinstance(node, cst.Name) and node.value not in bound and self._lacking(full):
+                if any(brought(source, node.value) == full for source in sources):
+                    yield self._lack(node, full)
 
     def _symbols(self, node: cst.BaseExpression) -> list[Symbol]:
         return [option for option in options(self._facts.values[node]) if isinstance(option, Symbol)]

@@ -1,68 +1,128 @@
-"""Names that `from keras.layers import *` brought by the way: what Keras's modules had imported for themselves."""
+"""Names that `from keras.layers import *` brought and that the same import of tensorflow.keras does not bring: what
+Keras's modules had imported for themselves, what stands in another module today, what has another name."""
 
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import libcst as cst
 
+from tfmigrate.importing import LIBRARIES
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.edits import Insert, Rank
+from tfmigrate.plan.edits import Insert, Rank, Replace
 from tfmigrate.plan.names.context import Context
+from tfmigrate.plan.names.excused import taken_out
+from tfmigrate.plan.names.public_names import public_names
+from tfmigrate.plan.names.target import Target
 from tfmigrate.understand import names
-from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import dotted, import_statements, is_star_import
-from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.program import Unit, dotted, import_statements, is_star_import
+from tfmigrate.understand.stars import brought
 
-_IMPORTS = {
-    "K": "from tensorflow.keras import backend as K",
-    "np": "import numpy as np",
-    **{
-        module: f"import {module}"
-        for module in (
-            "os", "sys", "io", "re", "csv", "json", "time", "copy", "types", "random", "string", "inspect", "warnings",
-            "threading", "multiprocessing", "six", "h5py",
+
+def check_last(context: Context, others: Sequence[CallChange]) -> Iterator[CallChange]:
+    """Imports what the star imports no longer bring, or writes the current name where they bring that.
+
+    What today's TensorFlow has nowhere is reported by the rules about names that are gone, and what another rule takes
+    out needs no import.
+    """
+    stars = _Stars(context)
+    gone = frozenset(taken_out(others)) if stars.statements else frozenset()
+    imported: dict[str, str] = {}
+    for name, (old, mentions) in stars.names.items():
+        nodes = [node for node in mentions if node not in gone]
+        new = context.tables.moves.imported(old)
+        if not nodes or stars.still_bring(name) or stars.is_gone(new):
+            continue
+        last = new.rpartition(".")[2]
+        if last != name and stars.bring_instead(last):
+            code = context.tables.moves.rule_of(old) or codes.MOVED_MODULES
+            first, *more = (Replace(node, last) for node in nodes)
+            yield CallChange(code, nodes[0], f"{old} is {new}", first, more=tuple(more))
+        else:
+            imported[name] = new
+    if imported:
+        statement, unit = stars.statements[0]
+        message = (
+            f"tensorflow.keras does not export {', '.join(imported)}, which the star imports of Keras also brought in: "
+            "imported here"
         )
-    },
-}  # fmt: skip
-"""Modules that star imports of Keras's own bring besides what those define, measured with 2.1.6, 2.2.4 and 2.3.1: `from
-keras.callbacks import *` brings `np` and `os` in the first two, and `K` in all three."""
+        edits = [Insert(unit, line, rank=Rank.RULE) for line in _lines(imported)]
+        yield CallChange(codes.STANDALONE_KERAS, statement, message, edits[0], more=tuple(edits[1:]))
 
 
-def check(context: Context) -> Iterator[CallChange]:
-    """`K` and `np` of a script that imports neither: tensorflow.keras does not bring them, so they are imported."""
-    facts, scopes = context.facts, context.scopes
-    stars = [
-        (statement, unit)
-        for statement, unit in import_statements(facts.module)
-        if isinstance(statement, cst.ImportFrom)
-        and is_star_import(statement)
-        and not statement.relative
-        and names.flavour(dotted(statement.module)) == "keras"
-        and facts.module.places[unit].owner is None
-    ]
-    if not stars:
-        return
-    missing = [name for name in _IMPORTS if _comes_by_star(name, facts, scopes)]
-    if not missing:
-        return
-    statement, unit = stars[0]
-    listed = ", ".join(missing)
-    message = (
-        f"tensorflow.keras does not export {listed}, which the star imports of Keras also brought in: imported here"
-    )
-    edit = Insert(unit, "\n".join(_IMPORTS[name] for name in missing), rank=Rank.RULE)
-    yield CallChange(codes.STANDALONE_KERAS, statement, message, edit)
+def _lines(imported: Mapping[str, str]) -> Iterator[str]:
+    """The imports that bind names to what these are in full: whole modules first, one line for each place."""
+    named = {name: new.rpartition(".")[2] for name, new in imported.items()}
+    parts = {name: last if last == name else f"{last} as {name}" for name, last in named.items()}
+    homes: dict[str, list[str]] = {}
+    for name, new in sorted(imported.items(), key=lambda item: item[1]):
+        homes.setdefault(new.rpartition(".")[0], []).append(parts[name])
+    yield from (f"import {part}" for part in homes.pop("", ()))
+    yield from (f"from {home} import {', '.join(listed)}" for home, listed in homes.items())
 
 
-def _comes_by_star(name: str, facts: Facts, scopes: Scopes) -> bool:
-    """Whether the module reads a name that nothing in it binds."""
-    if hasattr(builtins, name):
-        return False
-    return any(
-        scopes.owner(name, scope) is None and any(mention.node not in facts.symbols for mention in scope.mentions[name])
-        for scope in scopes.by_node.values()
-        if name in scope.mentions
-    )
+@dataclass(frozen=True, eq=False)
+class _Stars:
+    """The star imports of Keras at the top of a module, and what it uses of them."""
+
+    context: Context
+
+    @cached_property
+    def statements(self) -> list[tuple[cst.ImportFrom, Unit]]:
+        module = self.context.facts.module
+        return [
+            (statement, unit)
+            for statement, unit in import_statements(module)
+            if isinstance(statement, cst.ImportFrom)
+            and is_star_import(statement)
+            and not statement.relative
+            and names.flavour(dotted(statement.module))
+            and module.places[unit].owner is None
+        ]
+
+    @cached_property
+    def target(self) -> Target:
+        return Target(public_names(), self.context.settings.target, keras_2=False)
+
+    @cached_property
+    def names(self) -> dict[str, tuple[str, list[cst.Name]]]:
+        """Each name that one of them brings: what it is in full, and the places that read it."""
+        scopes, symbols = self.context.scopes, self.context.facts.symbols
+        found: dict[str, tuple[str, list[cst.Name]]] = {}
+        for scope in scopes.by_node.values() if self.statements else ():
+            for name, mentions in scope.mentions.items():
+                full = None if hasattr(builtins, name) or scopes.owner(name, scope) else self._brought(name)
+                if full is not None:
+                    nodes = [seen.node for seen in mentions if isinstance(seen.node, cst.Name)]
+                    read = [node for node in nodes if symbols.get(node, full) == full]
+                    if read:
+                        found.setdefault(name, (full, []))[1].extend(read)
+        return found
+
+    def _brought(self, name: str) -> str | None:
+        """What a name is in full that nothing in the module binds."""
+        known = (brought(dotted(statement.module), name) for statement, _ in reversed(self.statements))
+        full = next((full for full in known if full is not None), None)
+        return None if full is None or names.canonical(full) == names.MULTI_GPU_MODEL else full
+
+    def still_bring(self, name: str) -> bool:
+        """Whether a name comes from one of the modules that they are imports of now."""
+        return any(self.target.missing(f"{home}.{name}") is None for home in self._homes)
+
+    def is_gone(self, full: str) -> bool:
+        """Whether a library that is measured has a name nowhere."""
+        return full.partition(".")[0] in LIBRARIES and self.target.missing(full) is not None
+
+    def bring_instead(self, name: str) -> bool:
+        """Whether another name comes from there, and the module has nothing else of that name."""
+        scopes = self.context.scopes
+        return self.still_bring(name) and not any(name in scope.mentions for scope in scopes.by_node.values())
+
+    @cached_property
+    def _homes(self) -> list[str]:
+        moved = self.context.tables.moves.imported
+        return [moved(dotted(statement.module)) for statement, _ in self.statements]

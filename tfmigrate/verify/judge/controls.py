@@ -140,7 +140,7 @@ PREDICTION_CONTROLS = (
 changed from without, and `predict_on_batch` takes no generator."""
 
 CONTROLS = (
-    # A first batch that the replicas do not divide kills Keras 3 (docs/semantics.md); one larger than the data is no other.
+    # A first batch that the replicas do not divide kills Keras 3 (docs/semantics.md); one of all rows gets no larger.
     Control(
         "batch x{}",
         "batch size",
@@ -174,8 +174,8 @@ CONTROLS = (
     ),
     Control("loss / {}", "loss", mutations.loss_divided, frozenset({"loss scale", "loss"})),
     Control("another loss", "loss", mutations.other_loss, frozenset({"loss"})),
-    # A number that the command line gives may be 1; what is written may be the default, or stand in a branch that is not
-    # taken: all of them are recorded as asked for.
+    # A number that the command line gives may be 1; what is written may be the default, or stand in a branch that is
+    # not taken: all of them are recorded as asked for.
     Control("steps an epoch / {}", "steps", mutations.steps_divided, frozenset({"data"}), may_do_nothing=True),
     Control("epochs / {}", "epochs", mutations.epochs_divided, frozenset({"epochs"}), may_do_nothing=True),
     Control(
