@@ -549,6 +549,25 @@ def test_controls_are_not_taken_further_than_the_right_run(lab: Laboratory, budg
     assert {limits.epochs for limits in controls} == {epochs}
 
 
+@pytest.mark.parametrize(("seed", "verdict"), [(2, "INCONCLUSIVE"), (1, "DIFFERENT")])
+def test_other_batches_count_where_a_second_run_has_them_too(lab: Laboratory, seed: int, verdict: str) -> None:
+    def behaviour(world: World, limits: Limits) -> Training | str:
+        if world.kind != "migrated":
+            return usual(world, limits)
+        return replace(migrated(OLD), data_seed=seed if world.role.endswith(", again") else 1)
+
+    lab.behaviour = behaviour
+    report = lab.verify()
+    assert report.verdict == verdict, report.reason
+    assert ("two runs of the new script were given different batches" in report.reason) == (seed == 2)
+
+
+def test_a_new_script_that_differs_in_more_than_its_batches_is_not_run_again(lab: Laboratory) -> None:
+    lab.behaviour = broken(migrated=replace(migrated(OLD), learning_rate=1.0))
+    assert lab.verify().verdict == "DIFFERENT"
+    assert not any(role.endswith(", again") for role in lab.roles)
+
+
 def test_too_few_controls(lab: Laboratory) -> None:
     lab.new.write_text("model.compile(optimizer='sgd', loss={'a': 'mse'})\ntrain(model)\n")
     report = lab.verify()

@@ -23,6 +23,7 @@ from tfmigrate.verify.judge.lab import (
 from tfmigrate.verify.judge.plan import VerifyOptions, again, all_migrated, all_restored, sharing
 from tfmigrate.verify.judge.proceedings import concluded, hold
 from tfmigrate.verify.judge.report import ALONE, Pair, Report
+from tfmigrate.verify.judge.unsteady import why_unsteady
 from tfmigrate.verify.run.side_by_side import run_all
 from tfmigrate.verify.run.world import Execute, Run
 
@@ -90,6 +91,8 @@ def _concluded_from(lab: Lab, compared: Held) -> Report:
     doubt = reasons.doubt(compared.reference, compared.noise, compared.band)
     if doubt and all(pair.kind in ("", "unknown") for pair in apart):
         return concluded(lab, "INCONCLUSIVE", doubt, pairs, noise=compared.noise)
+    if why := why_unsteady(lab, apart, compared.start, compared.band):
+        return concluded(lab, "INCONCLUSIVE", why, pairs, noise=compared.noise)
     if apart:
         verdict, reason = reasons.verdict_of(lab, apart), reasons.of_difference(lab, apart, pairs)
         return concluded(lab, verdict, reason, pairs, noise=compared.noise)
