@@ -111,6 +111,29 @@ def test_star_imports_of_others_say_nothing_about_a_name(stars: str) -> None:
     assert not any(finding.code in ("TFM203", "TFM501") and finding.line > 1 for finding in file.findings)
 
 
+COMMON = "from keras.layers import *\nfrom keras.models import *\n{more}"
+
+
+def test_what_a_module_of_the_program_hands_on_is_imported_where_it_is_read() -> None:
+    program = TRAINED.format(stars="from common import *", body="print(K.epsilon(), Dense(3), CuDNNGRU(3))")
+    after = check_migrated(program, common=COMMON.format(more="")).after
+    assert "from tensorflow.keras import backend as K\nfrom common import *\n" in after
+    assert "print(K.epsilon(), Dense(3), GRU(3))" in after
+
+
+@pytest.mark.parametrize("own", ["import keras.backend as K", "K = object()", "def K():\n    pass"])
+def test_what_that_module_defines_itself_is_not_imported(own: str) -> None:
+    program = TRAINED.format(stars="from common import *", body="print(K)")
+    after = check_migrated(program, common=COMMON.format(more=own)).after
+    assert imports_of(after) == ["import tensorflow as tf", "from common import *"]
+
+
+def test_modules_that_import_each_other_end() -> None:
+    program = TRAINED.format(stars="from common import *", body="print(K)")
+    common = COMMON.format(more="from train import *\n")
+    assert "from tensorflow.keras import backend as K" in check_migrated(program, common=common).after
+
+
 def test_a_module_without_keras_to_leave_stays() -> None:
     check_unchanged("from keras.layers import *\nprint(K.epsilon(), np.ones(3))\n")
 

@@ -40,8 +40,7 @@ def import_tensorflow(draft: Draft) -> None:
         if any(bound == draft.tf for _, bound, _ in imports_of(statement)):
             standing |= module.places[unit].owner is None
             (conditional if draft.scope_round(unit) is draft.scopes.module else inner).append((statement, unit))
-    line = f"import tensorflow as {draft.tf}"
-    if not draft.reaches_into(draft.tf) or any(isinstance(edit, Insert) and edit.text == line for edit in draft.edits):
+    if not _is_wanted(draft):
         return
     served = [(statement, unit) for statement, unit in (*conditional, *inner) if _serves(unit, draft)]
     below = [later for _, unit in served for later in _below(unit, draft)]
@@ -49,7 +48,7 @@ def import_tensorflow(draft: Draft) -> None:
         return  # It is imported where it is needed.
     place = _below_settings(_place_for_import(draft), draft)
     if not standing and place is not None:
-        draft.edits.append(Insert(place, line, rank=Rank.IMPORT))
+        draft.edits.append(Insert(place, _line(draft), rank=Rank.IMPORT))
         for statement, unit in conditional:
             _drop_conditional(draft, statement, unit)
     for statement, unit in inner:
@@ -57,6 +56,16 @@ def import_tensorflow(draft: Draft) -> None:
         alone = len(list(imports_of(statement))) == 1 and not in_try(draft.module, unit)
         if alone and (statement, unit) not in served and draft.reaches_into(draft.tf, draft.scope_round(unit).node):
             draft.edits.append(ImportNames(statement))
+
+
+def _line(draft: Draft) -> str:
+    return f"import tensorflow as {draft.tf}"
+
+
+def _is_wanted(draft: Draft) -> bool:
+    """Whether the edits read the name, and no rule has written the import."""
+    written = any(isinstance(edit, Insert) and edit.text == _line(draft) for edit in draft.edits)
+    return not written and draft.reaches_into(draft.tf)
 
 
 def _below(unit: Unit, draft: Draft) -> list[Unit]:

@@ -4,7 +4,7 @@ Keras's modules had imported for themselves, what stands in another module today
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,12 +14,13 @@ from tfmigrate.importing import LIBRARIES
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Insert, Rank, Replace
-from tfmigrate.plan.names.context import Context
+from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.plan.names.excused import taken_out
 from tfmigrate.plan.names.public_names import public_names
+from tfmigrate.plan.names.taken import Links
 from tfmigrate.plan.names.target import Target
 from tfmigrate.understand import names
-from tfmigrate.understand.program import Unit, dotted, import_statements, is_star_import
+from tfmigrate.understand.program import Module, Unit, dotted, import_statements, is_star_import
 from tfmigrate.understand.stars import brought
 
 
@@ -30,7 +31,7 @@ def check_last(context: Context, others: Sequence[CallChange]) -> Iterator[CallC
     out needs no import.
     """
     stars = _Stars(context)
-    gone = frozenset(taken_out(others)) if stars.statements else frozenset()
+    gone = frozenset(taken_out(others)) if stars.stars else frozenset()
     imported: dict[str, str] = {}
     for name, (old, mentions) in stars.names.items():
         nodes = [node for node in mentions if node not in gone]
@@ -40,18 +41,16 @@ def check_last(context: Context, others: Sequence[CallChange]) -> Iterator[CallC
         last = new.rpartition(".")[2]
         if last != name and stars.bring_instead(last):
             code = context.tables.moves.rule_of(old) or codes.MOVED_MODULES
-            first, *more = (Replace(node, last) for node in nodes)
-            yield CallChange(code, nodes[0], f"{old} is {new}", first, more=tuple(more))
+            edit, *more = (Replace(node, last) for node in nodes)
+            yield CallChange(code, nodes[0], f"{old} is {new}", edit, more=tuple(more))
         else:
             imported[name] = new
     if imported:
-        statement, unit = stars.statements[0]
-        message = (
-            f"tensorflow.keras does not export {', '.join(imported)}, which the star imports of Keras also brought in: "
-            "imported here"
-        )
-        edits = [Insert(unit, line, rank=Rank.RULE) for line in _lines(imported)]
-        yield CallChange(codes.STANDALONE_KERAS, statement, message, edits[0], more=tuple(edits[1:]))
+        first = stars.stars[0]
+        listed = ", ".join(sorted(imported))
+        message = f"star imports of Keras also brought in {listed}, those of tensorflow.keras do not: imported here"
+        edits = [Insert(first.unit, line, rank=Rank.RULE) for line in _lines(imported)]
+        yield CallChange(codes.STANDALONE_KERAS, first.statement, message, edits[0], more=tuple(edits[1:]))
 
 
 def _lines(imported: Mapping[str, str]) -> Iterator[str]:
@@ -65,24 +64,49 @@ def _lines(imported: Mapping[str, str]) -> Iterator[str]:
     yield from (f"from {home} import {', '.join(listed)}" for home, listed in homes.items())
 
 
+@dataclass(frozen=True)
+class _Star:
+    """One star import that brings names of Keras, itself or through other modules of the program."""
+
+    statement: cst.ImportFrom
+    unit: Unit
+    homes: tuple[str, ...]
+    """The modules of Keras that it brings names of, the last one first."""
+    defined: Set[str] = frozenset()
+    """What the program's own modules define on the way."""
+
+
+def _links(migration: Migration) -> Links:
+    return Links.of(migration.drafts)
+
+
 @dataclass(frozen=True, eq=False)
 class _Stars:
-    """The star imports of Keras at the top of a module, and what it uses of them."""
+    """The star imports at the top of a module that bring names of Keras, and what it uses of them."""
 
     context: Context
 
     @cached_property
-    def statements(self) -> list[tuple[cst.ImportFrom, Unit]]:
-        module = self.context.facts.module
-        return [
-            (statement, unit)
-            for statement, unit in import_statements(module)
-            if isinstance(statement, cst.ImportFrom)
-            and is_star_import(statement)
-            and not statement.relative
-            and names.flavour(dotted(statement.module))
-            and module.places[unit].owner is None
-        ]
+    def stars(self) -> list[_Star]:
+        """In the order of the text."""
+        return list(self._of(self.context.facts.module, frozenset()))
+
+    def _of(self, module: Module, seen: Set[Module]) -> Iterator[_Star]:
+        for statement, unit in import_statements(module):
+            if not isinstance(statement, cst.ImportFrom) or not is_star_import(statement):
+                continue
+            if module.places[unit].owner is not None:
+                continue
+            source = self.context.migration.once(_links).source(statement, module)
+            if source is not None and source not in seen:
+                inner = list(self._of(source, seen | {module}))
+                homes = tuple(home for star in reversed(inner) for home in star.homes)
+                own = self.context.migration.drafts[source].scopes.module.bound
+                defined = own.union(*(star.defined for star in inner))
+                if homes:
+                    yield _Star(statement, unit, homes, defined)
+            elif source is None and not statement.relative and names.flavour(dotted(statement.module)):
+                yield _Star(statement, unit, (dotted(statement.module),))
 
     @cached_property
     def target(self) -> Target:
@@ -93,7 +117,7 @@ class _Stars:
         """Each name that one of them brings: what it is in full, and the places that read it."""
         scopes, symbols = self.context.scopes, self.context.facts.symbols
         found: dict[str, tuple[str, list[cst.Name]]] = {}
-        for scope in scopes.by_node.values() if self.statements else ():
+        for scope in scopes.by_node.values() if self.stars else ():
             for name, mentions in scope.mentions.items():
                 full = None if hasattr(builtins, name) or scopes.owner(name, scope) else self._brought(name)
                 if full is not None:
@@ -105,7 +129,9 @@ class _Stars:
 
     def _brought(self, name: str) -> str | None:
         """What a name is in full that nothing in the module binds."""
-        known = (brought(dotted(statement.module), name) for statement, _ in reversed(self.statements))
+        if any(name in star.defined for star in self.stars):
+            return None
+        known = (brought(home, name) for star in reversed(self.stars) for home in star.homes)
         full = next((full for full in known if full is not None), None)
         return None if full is None or names.canonical(full) == names.MULTI_GPU_MODEL else full
 
@@ -124,5 +150,6 @@ class _Stars:
 
     @cached_property
     def _homes(self) -> list[str]:
+        """Where the names come from now."""
         moved = self.context.tables.moves.imported
-        return [moved(dotted(statement.module)) for statement, _ in self.statements]
+        return [moved(home) for star in self.stars for home in star.homes]
