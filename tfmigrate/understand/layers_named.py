@@ -6,6 +6,7 @@ import libcst as cst
 
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.loops import Loops, PartOf
+from tfmigrate.understand.program import last_attribute
 from tfmigrate.understand.values import Made, ModelObject, Parallel
 
 
@@ -22,7 +23,7 @@ def is_layer_of_model(node: cst.BaseExpression) -> bool:
     """`model.layers[3]`, `model.get_layer("conv")`."""
     if isinstance(node, cst.Subscript):
         return _are_layers(node.value) and len(node.slice) == 1 and isinstance(node.slice[0].slice, cst.Index)
-    return isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value == "get_layer"
+    return isinstance(node, cst.Call) and last_attribute(node.func) == "get_layer"
 
 
 def is_one_of_layers(node: cst.BaseExpression, loops: Loops) -> bool:
@@ -31,4 +32,4 @@ def is_one_of_layers(node: cst.BaseExpression, loops: Loops) -> bool:
 
 
 def _are_layers(node: cst.BaseExpression) -> bool:
-    return isinstance(node, cst.Attribute) and node.attr.value == "layers"
+    return last_attribute(node) == "layers"

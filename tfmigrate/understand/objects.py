@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Set
 
 import libcst as cst
 
-from tfmigrate.understand.program import Module, Unit, dotted, is_docstring, only_statement, units_of
+from tfmigrate.understand.program import Module, Unit, dotted, is_docstring, last_attribute, only_statement, units_of
 from tfmigrate.understand.values import ClassValue, Frame, FunctionValue, Instance, Site
 from tfmigrate.walk import calls_in, walk
 
@@ -35,7 +35,7 @@ def calls_of_base(init: cst.FunctionDef) -> Iterator[tuple[Unit, cst.Call]]:
     for unit in units_of(init.body):
         if isinstance(unit, cst.SimpleStatementLine):
             for call in calls_in(unit):
-                if isinstance(call.func, cst.Attribute) and call.func.attr.value == "__init__":
+                if last_attribute(call.func) == "__init__":
                     yield unit, call
 
 
@@ -94,8 +94,7 @@ def methods_that_set(owners: Iterable[ClassValue], name: str) -> set[str]:
 def calls_one_of(node: cst.CSTNode, methods: Set[str]) -> bool:
     """Whether a method of one of these names is called on something."""
     return bool(methods) and any(
-        isinstance(part, cst.Call) and isinstance(part.func, cst.Attribute) and part.func.attr.value in methods
-        for part in walk(node)
+        isinstance(part, cst.Call) and last_attribute(part.func) in methods for part in walk(node)
     )
 
 

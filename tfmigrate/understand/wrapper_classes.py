@@ -9,7 +9,7 @@ import libcst as cst
 from tfmigrate.understand import names
 from tfmigrate.understand.copies import calls_on_devices, joins_outputs
 from tfmigrate.understand.functions import positional
-from tfmigrate.understand.program import dotted
+from tfmigrate.understand.program import dotted, last_attribute
 from tfmigrate.understand.state import Walker
 from tfmigrate.understand.values import ClassValue, FunctionValue, Symbol
 from tfmigrate.walk import calls_in, nodes_in, walk
@@ -62,7 +62,7 @@ def _initialiser(cls: ClassValue) -> cst.FunctionDef | None:
 
 def _takes_over(walker: Walker, cls: ClassValue, initialiser: cst.FunctionDef, parameters: list[str]) -> bool:
     nodes = list(walk(initialiser.body))
-    if not any(isinstance(part, cst.Attribute) and part.attr.value == "__dict__" for part in nodes):
+    if not any(last_attribute(part) == "__dict__" for part in nodes):
         return False
     for call in nodes:
         if isinstance(call, cst.Call) and _wraps(walker, call, cls):
@@ -99,7 +99,4 @@ def _kept(initialiser: cst.FunctionDef, owner: str, parameters: list[str]) -> It
 
 def _is_given_outputs(initialiser: cst.FunctionDef) -> bool:
     """`super().__init__(inputs=..., outputs=...)`, also positionally."""
-    for call in calls_in(initialiser.body):
-        if isinstance(call.func, cst.Attribute) and call.func.attr.value == "__init__" and len(call.args) >= 2:
-            return True
-    return False
+    return any(last_attribute(call.func) == "__init__" and len(call.args) >= 2 for call in calls_in(initialiser.body))

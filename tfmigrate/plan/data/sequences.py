@@ -16,7 +16,7 @@ from tfmigrate.plan.data.steps import is_count
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import dotted, only_statement
+from tfmigrate.understand.program import dotted, last_attribute, only_statement
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import ClassValue, Instance, Opaque, Symbol, Value
 from tfmigrate.walk import walk
@@ -199,7 +199,7 @@ def is_sequence(value: Value) -> bool:
 def flow_of(value: Value) -> cst.Call | None:
     """The call of an ImageDataGenerator that made a value."""
     call = value.node if isinstance(value, Opaque) else None
-    is_flow = isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute) and call.func.attr.value in _FLOWS
+    is_flow = isinstance(call, cst.Call) and last_attribute(call.func) in _FLOWS
     return call if is_flow and isinstance(call, cst.Call) else None
 
 

@@ -11,7 +11,7 @@ import libcst as cst
 
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.models_named import may_be_model
-from tfmigrate.understand.program import Unit, root_name
+from tfmigrate.understand.program import Unit, last_attribute, root_name
 from tfmigrate.understand.reaching import is_parameter, value_of
 from tfmigrate.understand.scopes import Occurrence, Scopes
 from tfmigrate.walk import walk
@@ -99,7 +99,7 @@ class Parts:
             return self._shape(first, within) or _UNKNOWN
         if isinstance(call.func, cst.Name) and call.func.value in ("int", "float", "len", "str", "bool"):
             return _NUMBER
-        if isinstance(call.func, cst.Attribute) and call.func.attr.value in _FLAT and not call.args:
+        if last_attribute(call.func) in _FLAT and not call.args:
             return _ROW
         if isinstance(call.func, cst.Attribute) and call.func.attr.value == "get_weights" and not call.args:
             # The kernel of a layer has more axes than its bias.

@@ -110,7 +110,7 @@ def _listed(tensors: _Tensors, context: Context) -> list[cst.BaseExpression] | N
         return None if starred or not tensors.elements else [element.value for element in tensors.elements]
     if isinstance(tensors, cst.ListComp):
         return [tensors.elt]
-    several = isinstance(tensors, cst.Attribute) and tensors.attr.value in ("inputs", "outputs")
+    several = last_attribute(tensors) in ("inputs", "outputs")
     return [tensors] if several else None
 
 
@@ -131,7 +131,7 @@ def _is_output(node: cst.BaseExpression, context: Context) -> bool:
 
 def _is_each_output(value: Taken, context: Context) -> bool:
     if isinstance(value, PartOf):
-        return isinstance(value.node, cst.Attribute) and value.node.attr.value == "outputs"
+        return last_attribute(value.node) == "outputs"
     return isinstance(value, Expression) and _attribute(settled(value.node, context.scopes)) == "output"
 
 

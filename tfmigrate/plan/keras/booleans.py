@@ -8,7 +8,7 @@ import libcst as cst
 
 from tfmigrate.plan.change.calls import named_arguments, text_of
 from tfmigrate.plan.names.context import Context
-from tfmigrate.understand.program import dotted
+from tfmigrate.understand.program import dotted, last_attribute
 from tfmigrate.understand.values import Opaque
 
 _MAKERS = {
@@ -83,7 +83,7 @@ def _returns_booleans(call: cst.Call, context: Context) -> bool:
         return True
     if symbol in _TAKING_DTYPE:
         return _dtype_of(call, _TAKING_DTYPE[symbol], context) is not None
-    is_cast = isinstance(call.func, cst.Attribute) and call.func.attr.value == "astype"
+    is_cast = last_attribute(call.func) == "astype"
     return is_cast and _dtype_of(call, ("dtype",), context) is not None
 
 

@@ -15,7 +15,7 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.checkpoints import CHECKPOINT
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import dotted
+from tfmigrate.understand.program import dotted, last_attribute
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import LexicalScope, Scopes
@@ -192,7 +192,7 @@ def _metrics(facts: Facts) -> list[cst.BaseExpression]:
     return [
         keywords(call)["metrics"].value
         for call in facts.module.calls
-        if isinstance(call.func, cst.Attribute) and call.func.attr.value == "compile" and "metrics" in keywords(call)
+        if last_attribute(call.func) == "compile" and "metrics" in keywords(call)
     ]
 
 
@@ -225,7 +225,7 @@ def renamed_keys(text: str, keys: Mapping[str, str]) -> str:
 
 
 def _is_history(node: cst.BaseExpression) -> bool:
-    return isinstance(node, cst.Attribute) and node.attr.value == "history"
+    return last_attribute(node) == "history"
 
 
 class _Keys:
@@ -378,4 +378,4 @@ def _asks_which(node: cst.Comparison) -> bool:
 
 
 def _is_format(node: cst.Call) -> bool:
-    return isinstance(node.func, cst.Attribute) and node.func.attr.value == "format"
+    return last_attribute(node.func) == "format"

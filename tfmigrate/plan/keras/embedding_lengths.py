@@ -11,6 +11,7 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, has_stars, is_none, keywords
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import last_attribute
 
 _SEQUENTIAL = "keras.models.Sequential"
 
@@ -39,7 +40,7 @@ def _added(facts: Facts) -> Iterator[cst.Call]:
     """The calls that make the first layer of a list for Sequential, or a layer that `add()` is given."""
     for call in facts.module.calls:
         first = call.args[0].value if call.args else None
-        if isinstance(first, cst.Call) and isinstance(call.func, cst.Attribute) and call.func.attr.value == "add":
+        if isinstance(first, cst.Call) and last_attribute(call.func) == "add":
             yield first
         elif isinstance(first, cst.List) and facts.canonical(call.func) == _SEQUENTIAL:
             begins = first.elements[0].value if first.elements else None

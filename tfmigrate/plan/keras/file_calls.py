@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from tfmigrate.understand.lifecycle import Facts, Use
+from tfmigrate.understand.program import last_attribute
 
 _ASKS = frozenset(
     {
@@ -25,12 +26,12 @@ def reads(call: cst.Call, facts: Facts) -> bool:
 
 
 def loads_weights(call: cst.Call) -> bool:
-    return isinstance(call.func, cst.Attribute) and call.func.attr.value == "load_weights"
+    return last_attribute(call.func) == "load_weights"
 
 
 def saves(call: cst.Call) -> bool:
     """Whether a whole model may be saved."""
-    return isinstance(call.func, cst.Attribute) and call.func.attr.value == "save"
+    return last_attribute(call.func) == "save"
 
 
 def is_load_model(call: cst.Call, facts: Facts) -> bool:

@@ -15,6 +15,7 @@ from tfmigrate.plan.names.context import Context
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import last_attribute
 from tfmigrate.understand.values import FunctionValue
 from tfmigrate.walk import walk
 
@@ -77,4 +78,4 @@ def _is_wrapped(optimizer: cst.Call, facts: Facts) -> bool:
 
 def _sets_apply(node: cst.CSTNode) -> bool:
     target = node.target if isinstance(node, cst.AssignTarget) else None
-    return isinstance(target, cst.Attribute) and target.attr.value == "apply"
+    return last_attribute(target) == "apply"

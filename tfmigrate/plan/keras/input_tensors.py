@@ -11,6 +11,7 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import keywords
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import last_attribute
 from tfmigrate.understand.values import Opaque, Value
 
 _TAKES = {"keras.layers.Input": "tensor", "keras.Input": "tensor", "keras.layers.InputLayer": "input_tensor"}
@@ -37,6 +38,6 @@ def _has_values(value: Value, facts: Facts) -> bool:
     maker = value.node if isinstance(value, Opaque) else None
     if not isinstance(maker, cst.Call):
         return False
-    if isinstance(maker.func, cst.Attribute) and maker.func.attr.value == "get_next":
+    if last_attribute(maker.func) == "get_next":
         return True
     return facts.canonical(maker.func).startswith(_VALUES)

@@ -13,7 +13,7 @@ from tfmigrate.plan.keras.compiled_functions import compiled, parameters_of, ret
 from tfmigrate.plan.keras.mixed_samples import Reader, variables_of
 from tfmigrate.plan.keras.sample_shapes import SampleShape, is_whole_reduction
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.program import Module, last_attribute
 from tfmigrate.understand.values import FunctionValue, ModelObject, ordered
 from tfmigrate.walk import calls_in
 from tfmigrate.written import Code
@@ -82,8 +82,7 @@ def _is_called(value: FunctionValue, modules: Mapping[Module, Facts]) -> bool:
     name, of whatever object."""
     method = value.node.name.value if value.owner is not None and isinstance(value.node, cst.FunctionDef) else None
     return any(
-        value in known.options(call.func)
-        or (method is not None and isinstance(call.func, cst.Attribute) and call.func.attr.value == method)
+        value in known.options(call.func) or (method is not None and last_attribute(call.func) == method)
         for known in modules.values()
         for call in known.module.calls
     )

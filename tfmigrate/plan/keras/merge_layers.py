@@ -12,7 +12,7 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
-from tfmigrate.understand.program import names_imported, units_of
+from tfmigrate.understand.program import last_attribute, names_imported, units_of
 from tfmigrate.understand.values import ClassValue
 from tfmigrate.walk import walk
 
@@ -61,7 +61,7 @@ def _merging(cls: ClassValue, context: Context) -> cst.FunctionDef | None:
     for method in methods.values():
         for node in walk(method):
             # Its private methods and attributes, and what it calls by name.
-            private = isinstance(node, cst.Attribute) and node.attr.value in _OF_THE_BASE
+            private = last_attribute(node) in _OF_THE_BASE
             if private or (isinstance(node, cst.Name | cst.Attribute) and _name(node, context) == _BASE):
                 return None
     return merging

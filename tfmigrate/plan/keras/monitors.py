@@ -19,6 +19,7 @@ from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.functions import positional
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.program import last_attribute
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import parameters_of
 from tfmigrate.understand.values import ClassValue, FunctionValue, Items, Literal, Symbol, in_order
@@ -212,7 +213,7 @@ def _handed_on_by_name(call: cst.Call, initialiser: FunctionValue, base: str) ->
 def _functions_in_metrics(facts: Facts) -> Iterator[str]:
     """What functions are called that compile() gets as metrics: Keras 3 knows no direction of most of them."""
     for call in facts.module.calls:
-        if isinstance(call.func, cst.Attribute) and call.func.attr.value == "compile" and "metrics" in keywords(call):
+        if last_attribute(call.func) == "compile" and "metrics" in keywords(call):
             metrics = keywords(call)["metrics"].value
             for node in walk(metrics):
                 if isinstance(node, cst.Name):

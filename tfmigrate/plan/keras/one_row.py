@@ -14,6 +14,7 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
+from tfmigrate.understand.program import last_attribute
 from tfmigrate.understand.reaching import bindings_of, settled, value_of
 from tfmigrate.understand.scopes import Scopes
 
@@ -152,7 +153,7 @@ class _Rows:
         if name in _EXPANDED:
             axis = named_arguments(call, ("a" if name.startswith("numpy") else "input", "axis")) or {}
             return "axis" in axis and _number(axis["axis"].value) == 0
-        if isinstance(call.func, cst.Attribute) and call.func.attr.value == "reshape":
+        if last_attribute(call.func) == "reshape":
             return _begins_with_one(arguments[0]) or (len(arguments) > 1 and _is_1(arguments[0]))
         return self._is_listed_one(call) or self._keeps_rows(call, within)
 

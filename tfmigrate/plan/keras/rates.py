@@ -12,7 +12,7 @@ from tfmigrate.plan.change.calls import has_stars
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import dotted
+from tfmigrate.understand.program import dotted, last_attribute
 from tfmigrate.understand.values import (
     Instance,
     Made,
@@ -157,9 +157,9 @@ def rates_set(facts: Facts) -> Iterator[tuple[cst.CSTNode, str]]:
 
 
 def _is_rate(node: cst.BaseExpression) -> bool:
-    return isinstance(node, cst.Attribute) and node.attr.value in _RATES
+    return last_attribute(node) in _RATES
 
 
 def _named_optimizer(node: cst.BaseExpression) -> bool:
     """`anything.optimizer`, as every model of Keras keeps its optimizer."""
-    return isinstance(node, cst.Attribute) and node.attr.value == "optimizer"
+    return last_attribute(node) == "optimizer"

@@ -14,6 +14,7 @@ from tfmigrate.plan.keras.rates import SETTERS
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.loops import PartOf, Taken
+from tfmigrate.understand.program import last_attribute
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import LexicalScope
 
@@ -77,7 +78,7 @@ class _Tables:
         for target in self._facts.module.all_of(cst.AssignTarget):
             node = target.target
             columns = _columns(node) if isinstance(node, cst.Subscript) else []
-            named = isinstance(node, cst.Attribute) and node.attr.value == "lr"
+            named = last_attribute(node) == "lr"
             if isinstance(node, cst.Subscript | cst.Attribute) and isinstance(node.value, cst.Name):
                 if named or "lr" in map(text_of, columns):
                     yield self._variable(node.value)
@@ -92,7 +93,7 @@ class _Tables:
         name = self._facts.symbols.get(value.func, "")
         if name == "pandas.DataFrame" and value.args:
             first = value.args[0].value
-            return isinstance(first, cst.Attribute) and first.attr.value == "history"
+            return last_attribute(first) == "history"
         return self._logs_to_file and name in ("pandas.read_csv", "pandas.read_table")
 
     def _is_row(self, value: Taken | None) -> bool:

@@ -16,7 +16,7 @@ from tfmigrate.plan.edits import Remove, Replace
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module, imports_at
+from tfmigrate.understand.program import Module, imports_at, last_attribute
 from tfmigrate.understand.reaching import assigned, bindings_of, is_parameter, reaching
 from tfmigrate.understand.scopes import Occurrence, Scopes
 from tfmigrate.understand.values import ClassValue, Opaque, Site, Sites, Value, is_of_the_program, options
@@ -159,9 +159,9 @@ def _is_of_a_layer(given: _Given) -> bool:
     func = given.call.func
     if isinstance(func, cst.Name) and func.value == "dict":
         return False
-    if isinstance(func, cst.Attribute) and func.attr.value == "__init__":
+    if last_attribute(func) == "__init__":
         return False
-    if isinstance(func, cst.Attribute) and func.attr.value == "add_weight":
+    if last_attribute(func) == "add_weight":
         return _line(given) is not None
     called = given.facts.options(func)
     classes = [option for option in called if isinstance(option, ClassValue)]

@@ -13,7 +13,7 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import dotted
+from tfmigrate.understand.program import dotted, last_attribute
 from tfmigrate.walk import walk
 
 _MESSAGE = "TensorBoard of TensorFlow 2 has no `writer` (AttributeError): {}() makes one for it, as the old one did"
@@ -59,4 +59,4 @@ def _written_by(call: cst.Call) -> str | None:
 def _sets_one(facts: Facts) -> bool:
     """Whether the module has writers of its own."""
     targets = (target.target for assign in facts.module.all_of(cst.Assign) for target in assign.targets)
-    return any(isinstance(target, cst.Attribute) and target.attr.value == "writer" for target in targets)
+    return any(last_attribute(target) == "writer" for target in targets)

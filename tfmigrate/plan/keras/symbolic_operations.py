@@ -13,6 +13,7 @@ from tfmigrate.plan.change.calls import has_stars
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
+from tfmigrate.understand.program import last_attribute
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.values import Made, ModelObject, Parallel, are_tensors
 from tfmigrate.walk import walk
@@ -43,7 +44,7 @@ _TOLD = "put it into a Lambda layer that is called with all of these outputs"
 def check(context: Context) -> Iterator[CallChange]:
     """Operations of TensorFlow and of the backend in code that builds a functional model."""
     calls = context.facts.module.calls
-    if any(isinstance(call.func, cst.Attribute) and call.func.attr.value in _APART for call in calls):
+    if any(last_attribute(call.func) in _APART for call in calls):
         return
     operations = _Operations(context)
     for call in calls:

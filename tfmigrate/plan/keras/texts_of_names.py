@@ -208,6 +208,6 @@ class _OwnTexts:
                 if isinstance(element.slice, cst.Index):
                     keys.add(text_of(element.slice.value))
         for call in self._facts.module.calls:
-            if isinstance(call.func, cst.Attribute) and call.func.attr.value in ("get", "pop", "setdefault"):
+            if last_attribute(call.func) in ("get", "pop", "setdefault"):
                 keys.update(text_of(arg.value) for arg in call.args[:1])
         return frozenset(keys)

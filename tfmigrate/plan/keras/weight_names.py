@@ -12,7 +12,7 @@ from tfmigrate.plan.change.calls import text_of
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.loops import PartOf, Taken
-from tfmigrate.understand.program import attribute_of, dotted
+from tfmigrate.understand.program import attribute_of, dotted, last_attribute
 from tfmigrate.understand.reaching import settled
 
 _LISTS = frozenset(
@@ -74,7 +74,7 @@ def _keys(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
         yield node.key
     elif isinstance(node, cst.Dict):
         yield from (element.key for element in node.elements if isinstance(element, cst.DictElement))
-    elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in _LOOKING_UP:
+    elif isinstance(node, cst.Call) and last_attribute(node.func) in _LOOKING_UP:
         yield from (arg.value for arg in node.args[:1])
 
 

@@ -10,7 +10,7 @@ import libcst as cst
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Remove, Replace, Scope
 from tfmigrate.understand import names
-from tfmigrate.understand.program import dotted, import_statements, imports_of, units_of
+from tfmigrate.understand.program import dotted, import_statements, imports_of, last_attribute, units_of
 from tfmigrate.understand.purity import is_pure, is_pure_call
 from tfmigrate.understand.reaching import sole_assignment
 from tfmigrate.understand.scopes import LexicalScope, Occurrence
@@ -112,7 +112,7 @@ def _only_looks(node: cst.CSTNode, draft: Draft, inside: Set[cst.CSTNode] = froz
     for call in calls_in(node):
         if is_pure_call(call) or draft.facts.symbols.get(call.func):
             continue
-        if isinstance(call.func, cst.Attribute) and call.func.attr.value in _LISTS | {"list_devices", "lower", "upper"}:
+        if last_attribute(call.func) in _LISTS | {"list_devices", "lower", "upper"}:
             continue
         functions = draft.facts.options(call.func)
         if not functions or not all(

@@ -20,7 +20,7 @@ from tfmigrate.plan.change.calls import keywords
 from tfmigrate.plan.keras.sample_shapes import MEANS
 from tfmigrate.plan.on_strategy.outside import Scoping, is_plain_sgd, may_be_mirrored, sites_of
 from tfmigrate.understand.lifecycle import Facts, Use
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.program import Module, last_attribute
 from tfmigrate.understand.reaching import added, bindings_of, value_of
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import (
@@ -263,7 +263,7 @@ class _Body:
         """`tf.add_n(model.losses)`, the penalties that the layers of a model collect."""
         builtin = isinstance(call.func, cst.Name) and call.func.value == "sum"
         given = call.args[0].value if len(call.args) == 1 else None
-        summed = isinstance(given, cst.Attribute) and given.attr.value == "losses"
+        summed = last_attribute(given) == "losses"
         return summed and (builtin or self.facts.symbols.get(call.func) in _SUMS)
 
     def _takes_mean(self, call: cst.Call) -> bool:

@@ -14,7 +14,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.on_strategy.outside import SYNCHRONOUS, Outside, Scoping, is_conditional, sites_of
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
-from tfmigrate.understand.program import Module, attribute_of, only_statement, units_of
+from tfmigrate.understand.program import Module, attribute_of, last_attribute, only_statement, units_of
 from tfmigrate.understand.values import Dataset, Frame, ModelObject, Site, StrategyObject
 from tfmigrate.walk import calls_in, walk
 
@@ -139,6 +139,4 @@ def _makes_data(call: cst.Call, draft: Draft) -> bool:
 
 def _talks(call: cst.Call) -> bool:
     func = call.func
-    return (isinstance(func, cst.Name) and func.value == "print") or (
-        isinstance(func, cst.Attribute) and func.attr.value in _TALKS
-    )
+    return (isinstance(func, cst.Name) and func.value == "print") or (last_attribute(func) in _TALKS)

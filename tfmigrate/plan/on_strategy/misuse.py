@@ -30,7 +30,7 @@ from tfmigrate.plan.on_strategy.unbuilt import unbuilt
 from tfmigrate.plan.strategy.second_strategies import SECOND, MadeStrategy, second_strategies
 from tfmigrate.rules import Rule
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.program import Module, last_attribute
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import Dataset, Literal, ModelObject, options
 
@@ -281,7 +281,7 @@ class _Reader:
         for node in module.all_of(cst.BinaryOperation):
             if isinstance(node.operator, cst.Multiply):
                 for name, other in ((node.left, node.right), (node.right, node.left)):
-                    replicas = isinstance(other, cst.Attribute) and other.attr.value == "num_replicas_in_sync"
+                    replicas = last_attribute(other) == "num_replicas_in_sync"
                     if replicas and isinstance(name, cst.Name) and not self._is_rebound(module, name.value):
                         products[name.value] = module.place(node, module)
         return products

@@ -17,7 +17,7 @@ from tfmigrate.plan.change.calls import named_arguments
 from tfmigrate.plan.on_strategy.custom_steps import Run, applied
 from tfmigrate.plan.on_strategy.outside import Scoping, order_of
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.program import Module, last_attribute
 from tfmigrate.understand.values import FunctionValue, Made, Method, StrategyObject
 from tfmigrate.walk import calls_in
 
@@ -69,7 +69,7 @@ def _built(facts: Facts) -> Iterator[Made]:
     for call in facts.module.calls:
         if isinstance(call.func, cst.Attribute) and call.func.attr.value == "build":
             yield from _optimizers(facts, call.func.value)
-        if isinstance(call.func, cst.Attribute) and call.func.attr.value == "compile":
+        if last_attribute(call.func) == "compile":
             for arg in call.args:
                 yield from _optimizers(facts, arg.value)
 
