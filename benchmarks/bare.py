@@ -27,7 +27,7 @@ def main(world, script):
 
     machine = probe("devices").configure(tf, world, REPLICAS, None)
     found = probe("flavours").find(tf)
-    probe("devices").show_to_script(tf, found, machine, probe("devices").never)
+    probe("devices").show_to_script(tf, machine, probe("devices").never)
     if world == "genuine":
         probe("genuine").install(tf, machine)
     elif world == "restored":

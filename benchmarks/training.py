@@ -35,8 +35,6 @@ BARE = ROOT / "benchmarks" / "bare.py"
 ALTERNATE = ROOT / "benchmarks" / "alternate.py"
 TURNS = 60
 """Epochs, half of them with the probe."""
-GLOBAL_BATCH = 256
-"""Of both programs."""
 WAITING_EPOCHS = 30
 
 

@@ -10,8 +10,6 @@ from tfmigrate.report.text import counts, failure, one_line, outcome, path
 from tfmigrate.result import Result
 from tfmigrate.settings import Settings
 
-FORMATS = ("text", "grouped", "json")
-
 
 def render(result: Result, settings: Settings, with_counts: bool = True) -> str:
     """A line for each code and outcome: number, code, name of the rule, `[outcome]`; as JSON a list of objects."""

@@ -47,7 +47,7 @@ def check_last(context: Context, others: Sequence[CallChange]) -> Iterator[CallC
                 kind = _kind(node, facts, scopes, modules)
                 if kind == "fraction":
                     message = f"{_FLOAT}: it is rounded up, as Keras 2 counted"
-                    yield CallChange(codes.FRACTIONAL_STEPS, node, message, _rounded_up(node, facts, scopes))
+                    yield CallChange(codes.FRACTIONAL_STEPS, node, message, _rounded_up(node, facts))
                 elif kind == "whole":
                     yield CallChange(codes.FRACTIONAL_STEPS, node, f"{_FLOAT}, even one that was rounded", _cut(node))
         first = keywords(use.call).get("initial_epoch") if use.method == "fit_generator" else None
@@ -120,7 +120,7 @@ def _is_float(declaration: cst.Call) -> bool:
     return kind is not None and isinstance(kind.value, cst.Name) and kind.value.value == "float"
 
 
-def _rounded_up(node: cst.BaseExpression, facts: Facts, scopes: Scopes) -> Replace:
+def _rounded_up(node: cst.BaseExpression, facts: Facts) -> Replace:
     """With `math` or NumPy if the module imports it, else as the floor of the negative quotient."""
     bound = {full: name for name, full in names_imported(facts.module)}
     if "math" in bound:

@@ -54,7 +54,7 @@ def python_generators(
     some_are_none = False
     for call, paths in _streams(facts):
         first, values = paths[0], [value for path in paths for value in path.values]
-        maker = _maker(first.node, facts, scopes)
+        maker = _maker(first.node, scopes)
         problem = _problem(maker, first.steps, facts, restarts) if maker is not None else _UNKNOWN
         if not all(map(_is_stream, values)):
             problem = problem or "it may be something else"
@@ -151,7 +151,7 @@ def made_elsewhere(value: Value, facts: Facts) -> str | None:
     return name if is_out_of_sight(name) else None
 
 
-def _maker(node: cst.BaseExpression, facts: Facts, scopes: Scopes) -> cst.Call | None:
+def _maker(node: cst.BaseExpression, scopes: Scopes) -> cst.Call | None:
     """The call that makes a generator which only this place takes batches from."""
     if isinstance(node, cst.Name):
         value = bound_once(node, scopes, reads=1)

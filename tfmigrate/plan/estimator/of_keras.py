@@ -255,7 +255,7 @@ class OfKerasModel(Whole):
         body = function.body if isinstance(function, cst.FunctionDef) else self.module.tree
         cover = Cover(self.module, frozenset(units), frozenset(training), gone, ())
         runs = [run for run in cover.runs(body) if self._holds(run, units)]
-        self._strategy_before(runs, body, strategy)
+        self._strategy_before(runs, strategy)
         self.edits.extend((self.module, Scope(run.units, Written.of(f"{scope}.scope()"))) for run in runs)
 
     def _holds(self, run: Run, units: set[Unit]) -> bool:
@@ -265,10 +265,10 @@ class OfKerasModel(Whole):
         removed = {edit.node for module, edit in self.edits if module is self.module and isinstance(edit, Remove)}
         return isinstance(unit, cst.SimpleStatementLine) and all(small in removed for small in unit.body)
 
-    def _strategy_before(self, runs: list[Run], body: cst.Module | cst.BaseSuite, strategy: StrategyObject) -> None:
+    def _strategy_before(self, runs: list[Run], strategy: StrategyObject) -> None:
         """Make the strategy before the model, where it was made after it."""
         module, made = self.module, strategy.site.unit
-        early = unit_beside(made, first_common_unit(module, runs, body), module)
+        early = unit_beside(made, first_common_unit(module, runs), module)
         if early is None:
             raise self._refused(strategy.node, "its strategy is made in a block of its own, after the Keras model")
         if module.order[made] < module.order[early] and self.line is None:

@@ -43,7 +43,7 @@ def check(context: Context) -> Iterator[CallChange]:
     for call in facts.module.calls:
         if call in gone or symbols.get(call.func) != _DEFAULT:
             continue
-        statement = _only_for(call, facts, scopes, gone)
+        statement = _only_for(call, scopes, gone)
         if statement is not None:
             message = "nothing uses the graph any more"
             yield CallChange(codes.ONE_GRAPH, call, message, Remove(statement))
@@ -83,7 +83,7 @@ def _enters_graph(item: cst.WithItem, facts: Facts, symbols: Mapping[cst.CSTNode
     )
 
 
-def _only_for(call: cst.Call, facts: Facts, scopes: Scopes, gone: set[cst.CSTNode]) -> cst.Assign | None:
+def _only_for(call: cst.Call, scopes: Scopes, gone: set[cst.CSTNode]) -> cst.Assign | None:
     """The assignment of a graph to a variable that nothing reads but what goes."""
     for scope in scopes.by_node.values():
         for name in scope.bound - scope.elsewhere:

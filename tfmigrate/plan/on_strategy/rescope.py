@@ -220,7 +220,7 @@ class _Scopes:
                 if isinstance(unit, cst.With) and unit in existing:
                     yield Unwrap(unit, unit.body)
         for line in late:
-            yield from raised(line, first_common_unit(module, runs, body.block), module)
+            yield from raised(line, first_common_unit(module, runs), module)
 
     def _entered_in(self, body: _Body) -> frozenset[cst.With]:
         """The blocks of a body that enter its scope already, and nothing else."""

@@ -169,13 +169,13 @@ def _is_made_by_then(site: Site, owner: Frame) -> bool:
     return True
 
 
-def attribute_for(frame: Frame, name: str, drafts: Mapping[Module, Draft]) -> str:
-    """An attribute that no class of the object has, by this name or with a number."""
+def attribute_for_strategy(frame: Frame, drafts: Mapping[Module, Draft]) -> str:
+    """`strategy`, or that name with a number: an attribute that no class of the object has."""
     owner = frame.owner
     assert owner is not None
     classes = [cls for draft in drafts.values() for cls in draft.facts.classes]
     related = {base for cls in classes if owner in cls.ancestors() for base in cls.ancestors()} | {*owner.ancestors()}
-    return numbered(name, lambda one: any(one in cls.members or any(setters_of(cls, one)) for cls in related))
+    return numbered("strategy", lambda one: any(one in cls.members or any(setters_of(cls, one)) for cls in related))
 
 
 def place_in_init(

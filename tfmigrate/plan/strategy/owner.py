@@ -10,7 +10,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.strategy.kept import attribute_for, keeper_of
+from tfmigrate.plan.strategy.kept import attribute_for_strategy, keeper_of
 from tfmigrate.plan.strategy.makers import builds_beside, maker_of, maker_of_copy
 from tfmigrate.plan.strategy.model_group import (
     Group,
@@ -138,7 +138,7 @@ def _owner(
 ) -> Owner:
     frame = groups[0].owner
     if kept:
-        name = f"{receiver_of(function)}.{attribute_for(frame, 'strategy', drafts)}"
+        name = f"{receiver_of(function)}.{attribute_for_strategy(frame, drafts)}"
     else:
         name = _strategy_name(drafts[frame.module], function, facts)
     return Owner(frame.module, function, groups, name, kept)

@@ -93,7 +93,7 @@ class _Placing:
         runs = self._runs(owner, near)
         if not runs:
             return Refusal(codes.MADE_ELSEWHERE, "no statement was found that builds the model")
-        start = first_common_unit(owner.module, runs, owner.body)
+        start = first_common_unit(owner.module, runs)
         if self._drafts[owner.module].settings.over_workers:
             place = place_of_strategy(self._drafts[owner.module], start)
             return self._problem_over_workers(owner, place) or Placement(owner, ALL_WORKERS, place, runs, far)

@@ -121,7 +121,7 @@ class Cover:
                 yield unit
 
 
-def first_common_unit(module: Module, runs: Sequence[Run], owner: cst.Module | cst.BaseSuite) -> Unit:
+def first_common_unit(module: Module, runs: Sequence[Run]) -> Unit:
     """The unit before which a variable must be bound to be seen by every run: in their innermost common block."""
     chains = []
     for run in runs:

@@ -36,7 +36,7 @@ def install(tf, found, seed, recorder):
     own_streams(found, seed)
     round_rates(found)
     if hasattr(tf, "data"):
-        watch_shuffle(tf, still=True)
+        watch_shuffle(still=True)
     for flavour in found:
         for layer_class in flavour.layer_classes:
             weights.stamp_layers(layer_class)
@@ -286,7 +286,7 @@ class OwnRandom(object):
         return getattr(np, name)
 
 
-def watch_shuffle(tf, still):
+def watch_shuffle(still):
     """The result of `Dataset.shuffle` remembers what was asked; if `still`, it keeps the order."""
     dataset = importlib.import_module("tensorflow.python.data.ops.dataset_ops").DatasetV2
 

@@ -60,13 +60,15 @@ def begin(config):
     in_a_new_process(level, config, confined, writable, changing)
     limit(config, users or level == "bubblewrap" and os.getuid() != 0)
     if level == "landlock":
-        apart_in_part(config, confined, writable, changing)
+        apart_in_part(confined, writable, changing)
     if LINUX and level != "none":
         restrict(level, confined, writable)
     if level == "none":
         confined.left.append(
-            "the script was not confined" if LINUX else "only Linux can keep a script from writing outside its scratch"
-            " folder")
+            "the script was not confined"
+            if LINUX
+            else "only Linux can keep a script from writing outside its scratch folder"
+        )
     if level == "bubblewrap":
         confined.holds.insert(0, level)
     return confined
@@ -157,8 +159,11 @@ def leave_host(namespaces):
     if system.libc().unshare(namespaces) == 0:  # root alone may do that
         return False
     system.check(system.libc().unshare(namespaces | NEW_USERS))
-    for name, text in (("setgroups", "deny"), ("uid_map", "%d %d 1" % (user, user)),
-                       ("gid_map", "%d %d 1" % (group, group))):
+    for name, text in (
+        ("setgroups", "deny"),
+        ("uid_map", "%d %d 1" % (user, user)),
+        ("gid_map", "%d %d 1" % (group, group)),
+    ):
         with open("/proc/self/" + name, "w") as file:
             file.write(text)
     return True
@@ -209,7 +214,7 @@ def own_processes(tasks):
     mounts.protect_processes()
 
 
-def apart_in_part(config, confined, writable, changing):
+def apart_in_part(confined, writable, changing):
     """A /tmp of its own, without the rest."""
     try:
         leave_host(NEW_MOUNTS)
@@ -238,7 +243,8 @@ def restrict(level, confined, writable):
         places = mounts.devices() + [mounts.SHARED_MEMORY, "/dev/pts", "/proc/self"]
         confined.left.append(
             "the script could change modes, owners and times of files outside its scratch folder, write to /dev/shm,"
-            " and see other processes%s" % ("" if landlock.version() >= landlock.KNOWS_SIGNALS else ", and end them"))
+            " and see other processes%s" % ("" if landlock.version() >= landlock.KNOWS_SIGNALS else ", and end them")
+        )
     else:
         places = ["/dev", "/proc"]
     try:

@@ -43,8 +43,9 @@ def configure(tf, world, replicas, threads, workers=1, estimated=False):
     replicas = replicas // workers
     if len(gpus) >= replicas:
         return Machine("physical GPU", names("gpu", replicas), replicas)
-    device, kind, limit = (gpus[0], "gpu", memory_share(replicas)) if gpus else (
-        config.list_physical_devices("CPU")[0], "cpu", None)
+    device, kind, limit = (
+        (gpus[0], "gpu", memory_share(replicas)) if gpus else (config.list_physical_devices("CPU")[0], "cpu", None)
+    )
     split(tf, device, replicas, limit)
     return Machine("logical GPU" if gpus else "logical CPU", names(kind, replicas), replicas)
 
@@ -124,7 +125,7 @@ FakeDevice.__name__ = FakeDevice.__qualname__ = "PhysicalDevice"  # so that erro
 FakeDevice.__module__ = "tensorflow.python.eager.context"
 
 
-def show_to_script(tf, found, machine, begun):
+def show_to_script(tf, machine, begun):
     """Lets `len(list_physical_devices('GPU'))` and its kin see as many GPUs as there are replicas, to be set up until
     `begun()`, as real ones are."""
     if machine.kind == "physical GPU":
@@ -165,8 +166,11 @@ def show_config(tf, count, begun):
         config = getattr(module, "config", None)
         places += [config, getattr(config, "experimental", None)]
     for place in places:
-        for name, fakes in (("list_physical_devices", physical), ("get_visible_devices", physical),
-                            ("list_logical_devices", logical)):
+        for name, fakes in (
+            ("list_physical_devices", physical),
+            ("get_visible_devices", physical),
+            ("list_logical_devices", logical),
+        ):
             real = getattr(place, name, None)
             if real is not None:
                 setattr(place, name, for_the_script(real, listing(real, fakes)))
@@ -233,7 +237,7 @@ def show_tests(tf):
 
 
 def map_mirrored_strategy(machine):
-    """"/gpu:2" means the third device of the machine; no devices means all of them."""
+    """ "/gpu:2" means the third device of the machine; no devices means all of them."""
     try:
         module = importlib.import_module("tensorflow.python.distribute.mirrored_strategy")
     except ImportError:

@@ -28,7 +28,7 @@ def install(flavour, recorder):
             flavours.everywhere(original, replacement)
             setattr(utils, "get_file", replacement)
     for owner in facts.owners(flavour, "load_weights"):
-        owner.load_weights = loading(owner.load_weights, flavour)
+        owner.load_weights = loading(owner.load_weights)
 
 
 def offering(original, recorder):
@@ -42,15 +42,17 @@ def offering(original, recorder):
                 raise
             path = os.path.join(os.path.expanduser("~"), ".keras", "models", name)
             FILES[path] = name
-            recorder.note("%s could not be downloaded (%s): made-up weights of the right shapes stand in for it, the "
-                          "same for the old script and the new one" % (name, str(error).strip().split("\n")[0][:200]))
+            recorder.note(
+                "%s could not be downloaded (%s): made-up weights of the right shapes stand in for it, the "
+                "same for the old script and the new one" % (name, str(error).strip().split("\n")[0][:200])
+            )
             return path
 
     setattr(get_file, ANSWERS, True)
     return get_file
 
 
-def loading(original, flavour):
+def loading(original):
     @functools.wraps(original)
     def load_weights(self, filepath, *args, **kwargs):
         name = FILES.get(str(filepath))
@@ -65,11 +67,14 @@ def loading(original, flavour):
 def fill(model, name):
     """Gives every weight of a model a value of its own."""
     for number, layer in enumerate(layer for layer in weights.leaf_layers(model) if layer.weights):
-        layer.set_weights([
-            value_of(name, number, place, shape, kind)
-            for place, (shape, kind) in enumerate(
-                (weights.shape_of(variable), kind_of(variable)) for variable in layer.weights)
-        ])
+        layer.set_weights(
+            [
+                value_of(name, number, place, shape, kind)
+                for place, (shape, kind) in enumerate(
+                    (weights.shape_of(variable), kind_of(variable)) for variable in layer.weights
+                )
+            ]
+        )
 
 
 def kind_of(variable):

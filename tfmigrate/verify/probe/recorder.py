@@ -96,7 +96,6 @@ class Recorder(object):
         self.started_event = False
         self.train_seconds = 0.0
         self.train_samples = 0
-        self.overhead = 0.0
 
     # -- the run
 

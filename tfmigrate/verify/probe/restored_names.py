@@ -106,7 +106,7 @@ def restore_modules(flavour, moved):
         sys.meta_path.insert(0, Renamed())
         sys.modules["keras"] = flavour.root
     else:
-        borrow(flavour.root, importlib.import_module(home))
+        borrow(importlib.import_module(home))
     restore_private_paths(flavour, home)
     sys.meta_path.append(Moved(home, moved))
     for path in sorted(moved):  # `keras.layers.advanced_activations.PReLU`, where nothing imports that module
@@ -181,8 +181,8 @@ def first_of(*modules):
     return look_up
 
 
-def borrow(keras, compatible):
-    """Gives `keras` the names that only `tf.keras` kept (backend functions, old preprocessing)."""
+def borrow(compatible):
+    """Gives Keras the names that only `tf.keras` kept (backend functions, old preprocessing)."""
     for part in (
         "backend",
         "preprocessing.image",

@@ -11,7 +11,7 @@ import numpy as np
 
 from . import aligned, facts, weights
 
-LARGEST = 2 ** 31 - 1
+LARGEST = 2**31 - 1
 
 
 def install(tf, found, seed):
@@ -19,7 +19,7 @@ def install(tf, found, seed):
     for owner, name in seeders(tf):
         setattr(owner, name, mixed(getattr(owner, name), seed))
     if hasattr(tf, "data"):
-        aligned.watch_shuffle(tf, still=False)
+        aligned.watch_shuffle(still=False)
     for flavour in found:
         for layer_class in flavour.layer_classes:
             weights.stamp_layers(layer_class)
@@ -28,8 +28,13 @@ def install(tf, found, seed):
 
 
 def seeders(tf):
-    places = [(random, "seed"), (np.random, "seed"), (tf, "set_random_seed"), (tf.random, "set_seed"),
-              (tf.random, "set_random_seed")]
+    places = [
+        (random, "seed"),
+        (np.random, "seed"),
+        (tf, "set_random_seed"),
+        (tf.random, "set_seed"),
+        (tf.random, "set_random_seed"),
+    ]
     compat = getattr(getattr(tf, "compat", None), "v1", None)
     if compat is not None:
         places += [(compat, "set_random_seed"), (compat.random, "set_random_seed")]

@@ -84,7 +84,7 @@ def prepare(config, recorder):
     kerases = flavours.find(tf)
     # A graph of TensorFlow 1 starts no device before its session; what an old script sets up is set up in time.
     begun = devices.in_use if config["world"] == "migrated" else devices.never
-    devices.show_to_script(tf, kerases, machine, begun)
+    devices.show_to_script(tf, machine, begun)
     if config.get("doubles"):
         doubles.install(tf, kerases)
     if config["world"] == "genuine":
