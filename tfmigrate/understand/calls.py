@@ -11,12 +11,13 @@ from tfmigrate.understand.assignments import set_by_name
 from tfmigrate.understand.classes import instantiate, seen_as_base
 from tfmigrate.understand.contents import is_keras, models_of
 from tfmigrate.understand.copies import is_copy, returned_by, returns_plain_alone
-from tfmigrate.understand.functions import call_function, name_of, positional
+from tfmigrate.understand.functions import call_function, name_of
 from tfmigrate.understand.joins import join
 from tfmigrate.understand.library import call_library
 from tfmigrate.understand.lifecycle import MODEL_METHODS, TRAINING, Use
 from tfmigrate.understand.methods import call_method, grow
 from tfmigrate.understand.origins import may_be_model
+from tfmigrate.understand.parameters import positional
 from tfmigrate.understand.program import Unit, only_statement
 from tfmigrate.understand.state import State, Walker
 from tfmigrate.understand.tensors import combined, layered

@@ -9,7 +9,8 @@ import libcst as cst
 
 from tfmigrate.understand import names
 from tfmigrate.understand.contents import all_sites
-from tfmigrate.understand.functions import define, enter, name_of, positional, sees_object, unknown_arguments
+from tfmigrate.understand.functions import define, enter, name_of, sees_object, unknown_arguments
+from tfmigrate.understand.parameters import positional
 from tfmigrate.understand.program import dotted, units_of
 from tfmigrate.understand.state import State, Walker
 from tfmigrate.understand.values import (

@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence, Set
 import libcst as cst
 
 from tfmigrate.understand.lifecycle import Together
+from tfmigrate.understand.parameters import first_parameter, positional
 from tfmigrate.understand.program import dotted, only_statement, units_of
+from tfmigrate.understand.syntax import last_word
 from tfmigrate.walk import calls_in, nodes_in, values_returned, walk
 
 
@@ -19,10 +21,10 @@ def is_copy(function: cst.FunctionDef | cst.Lambda) -> bool:
     """
     if not isinstance(function, cst.FunctionDef):
         return False
-    parameters = [param.name.value for param in (*function.params.posonly_params, *function.params.params)]
+    parameters = [param.name.value for param in positional(function.params)]
     if not parameters or any("gpu" not in name.lower() for name in parameters[1:2]):
         return False
-    called = {_last_name(part.func) for part in calls_in(function)}
+    called = {last_word(part.func) for part in calls_in(function)}
     return calls_on_devices(function, frozenset(parameters[:1])) and joins_outputs(function) and "Model" in called
 
 
@@ -34,7 +36,7 @@ def calls_on_devices(code: cst.CSTNode, models: Set[str]) -> bool:
 
 def joins_outputs(code: cst.CSTNode) -> bool:
     """Whether code puts the outputs of the devices together."""
-    called = {_last_name(part.func) for part in calls_in(code)}
+    called = {last_word(part.func) for part in calls_in(code)}
     return bool(called & {"concatenate", "Concatenate", "merge", "concat"})
 
 
@@ -90,7 +92,7 @@ def _elements(
     """A tuple or list of nothing but the model that a copy is given and the one that it makes."""
     if not isinstance(value, cst.Tuple | cst.List):
         return None
-    template = (*function.params.posonly_params, *function.params.params)[0].name.value
+    template = first_parameter(function)
     parallel = []
     for element in value.elements:
         name = dotted(element.value)
@@ -105,7 +107,7 @@ def _elements(
 
 
 def _makes_model(value: cst.BaseExpression) -> bool:
-    return isinstance(value, cst.Call) and _last_name(value.func) == "Model"
+    return isinstance(value, cst.Call) and last_word(value.func) == "Model"
 
 
 def _is_plain(value: cst.BaseExpression | None, model: str) -> bool:
@@ -127,11 +129,5 @@ def _asks_for_one(test: cst.BaseExpression, gpus: str) -> bool:
 
 def _places_on_device(node: cst.CSTNode) -> bool:
     return isinstance(node, cst.With) and any(
-        isinstance(item.item, cst.Call) and _last_name(item.item.func) == "device" for item in node.items
+        isinstance(item.item, cst.Call) and last_word(item.item.func) == "device" for item in node.items
     )
-
-
-def _last_name(node: cst.BaseExpression) -> str:
-    if isinstance(node, cst.Attribute):
-        return node.attr.value
-    return node.value if isinstance(node, cst.Name) else ""

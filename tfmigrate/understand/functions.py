@@ -8,6 +8,7 @@ import libcst as cst
 
 from tfmigrate.understand.contents import holds_model, is_keras
 from tfmigrate.understand.joins import join
+from tfmigrate.understand.parameters import nameable, positional
 from tfmigrate.understand.program import dotted
 from tfmigrate.understand.state import State, Walker
 from tfmigrate.understand.summaries import renewed, summarised
@@ -32,11 +33,6 @@ def name_of(function: FunctionValue) -> str:
     return function.node.name.value if isinstance(function.node, cst.FunctionDef) else "<lambda>"
 
 
-def positional(params: cst.Parameters) -> list[cst.Param]:
-    """The parameters that can be passed by position, in order."""
-    return [*params.posonly_params, *params.params]
-
-
 def decorators(function: FunctionValue) -> Sequence[cst.Decorator]:
     return function.node.decorators if isinstance(function.node, cst.FunctionDef) else ()
 
@@ -55,7 +51,7 @@ def define(walker: Walker, unit: cst.FunctionDef, owner: ClassValue | None = Non
     state = walker.state
     for decorator in unit.decorators:
         walker.evaluate(decorator.decorator)
-    for parameter in _parameters(unit.params):
+    for parameter in nameable(unit.params):
         if parameter.default is not None:
             walker.evaluate(parameter.default)
     function = FunctionValue(unit, state.frame, owner)
@@ -158,7 +154,7 @@ def _bind_parameters(walker: Walker, function: FunctionValue, arguments: Argumen
     by_position = [value for keyword, value in arguments if keyword is None]
     by_name = {keyword: value for keyword, value in arguments if keyword is not None}
     spread = "*" in by_name or "**" in by_name
-    for position, parameter in enumerate(_parameters(params)):
+    for position, parameter in enumerate(nameable(params)):
         name = parameter.name.value
         if position < len(by_position) and position < len(declared):
             value = by_position[position]
@@ -172,7 +168,7 @@ def _bind_parameters(walker: Walker, function: FunctionValue, arguments: Argumen
     if isinstance(params.star_arg, cst.Param):
         store[(frame, params.star_arg.name.value)] = Opaque("extra arguments")
     if params.star_kwarg is not None:
-        named = {parameter.name.value for parameter in _parameters(params)}
+        named = {parameter.name.value for parameter in nameable(params)}
         extra = {keyword: value for keyword, value in by_name.items() if keyword not in named}
         known = "**" not in extra and "*" not in extra
         unknown = Opaque("extra arguments")
@@ -186,7 +182,3 @@ def _default(walker: Walker, node: cst.BaseExpression, function: FunctionValue) 
     unit = function.node if isinstance(function.node, cst.FunctionDef) else None
     with walker.state.elsewhere(frame=function.closure, unit=unit):
         return walker.evaluate(node)
-
-
-def _parameters(params: cst.Parameters) -> list[cst.Param]:
-    return [*positional(params), *params.kwonly_params]

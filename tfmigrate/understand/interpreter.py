@@ -22,19 +22,12 @@ from tfmigrate.understand.attributes import attribute
 from tfmigrate.understand.calls import call
 from tfmigrate.understand.classes import define_class, walk_methods
 from tfmigrate.understand.contents import is_keras
-from tfmigrate.understand.functions import (
-    annotation,
-    define,
-    enter,
-    name_of,
-    positional,
-    unknown_arguments,
-    walk_lambda,
-)
+from tfmigrate.understand.functions import annotation, define, enter, name_of, unknown_arguments, walk_lambda
 from tfmigrate.understand.imports import import_modules, import_names, through_star
 from tfmigrate.understand.joins import join
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.numbers import calculated
+from tfmigrate.understand.parameters import positional
 from tfmigrate.understand.program import Module, Program, Unit, units_of
 from tfmigrate.understand.state import State
 from tfmigrate.understand.tensors import combined

@@ -7,6 +7,7 @@ import libcst as cst
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.loops import Loops, PartOf
 from tfmigrate.understand.program import last_attribute
+from tfmigrate.understand.syntax import index_of
 from tfmigrate.understand.values import Made, ModelObject, Parallel
 
 
@@ -22,7 +23,7 @@ def is_surely_layer(node: cst.BaseExpression, facts: Facts, loops: Loops) -> boo
 def is_layer_of_model(node: cst.BaseExpression) -> bool:
     """`model.layers[3]`, `model.get_layer("conv")`."""
     if isinstance(node, cst.Subscript):
-        return _are_layers(node.value) and len(node.slice) == 1 and isinstance(node.slice[0].slice, cst.Index)
+        return _are_layers(node.value) and index_of(node) is not None
     return isinstance(node, cst.Call) and last_attribute(node.func) == "get_layer"
 
 

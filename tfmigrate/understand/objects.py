@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Set
 
 import libcst as cst
 
+from tfmigrate.understand.parameters import first_parameter
 from tfmigrate.understand.program import Module, Unit, dotted, is_docstring, last_attribute, only_statement, units_of
 from tfmigrate.understand.values import ClassValue, Frame, FunctionValue, Instance, Site
 from tfmigrate.walk import calls_in, walk
@@ -41,10 +42,7 @@ def calls_of_base(init: cst.FunctionDef) -> Iterator[tuple[Unit, cst.Call]]:
 
 def receiver_of(function: cst.CSTNode | None) -> str | None:
     """The name a method has for its object."""
-    if not isinstance(function, cst.FunctionDef):
-        return None
-    parameters = [*function.params.posonly_params, *function.params.params]
-    return parameters[0].name.value if parameters else None
+    return first_parameter(function) if isinstance(function, cst.FunctionDef) else None
 
 
 def methods_in(cls: ClassValue) -> Iterator[cst.FunctionDef]:

@@ -11,6 +11,7 @@ from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.objects import receiver_of
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.reaching import parameters_of
+from tfmigrate.understand.syntax import index_of
 from tfmigrate.understand.values import (
     ClassValue,
     Frame,
@@ -180,8 +181,7 @@ def _is_read(holder: cst.BaseExpression, read: cst.Name | cst.Attribute, known: 
 
 def literal_key(node: cst.Subscript) -> str | None:
     """The one item of a list or dict that is meant, where that is written out."""
-    element = node.slice[0].slice if len(node.slice) == 1 else None
-    value = element.value if isinstance(element, cst.Index) else None
+    value = index_of(node)
     return str(value.evaluated_value) if isinstance(value, cst.SimpleString | cst.Integer) else None
 
 

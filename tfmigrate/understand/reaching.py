@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import libcst as cst
 
+from tfmigrate.understand.parameters import nameable
 from tfmigrate.understand.program import Module, only_statement
 from tfmigrate.understand.scopes import LexicalScope, Occurrence, Scopes
-from tfmigrate.understand.values import Frame, Site
+from tfmigrate.understand.values import Frame, FunctionValue, Site
 from tfmigrate.walk import walk
 
 
@@ -197,8 +198,7 @@ def holder_of(binding: Occurrence, frame: Frame) -> Frame | None:
 
 def parameters_of(function: cst.FunctionDef | cst.Lambda) -> list[str]:
     """The names that a caller can pass a value by, in their order."""
-    params = function.params
-    return [param.name.value for param in (*params.posonly_params, *params.params, *params.kwonly_params)]
+    return [param.name.value for param in nameable(function.params)]
 
 
 def named(args: Sequence[cst.Arg], parameters: Sequence[str]) -> Iterator[tuple[str, cst.Arg]]:
@@ -215,6 +215,12 @@ def explicit(args: Sequence[cst.Arg], parameters: Sequence[str]) -> Iterator[tup
         places = places and arg.star != "*"
         if not arg.star and (places or arg.keyword is not None):
             yield name, arg
+
+
+def explicit_of(call: cst.Call, function: FunctionValue) -> Iterator[tuple[str, cst.Arg]]:
+    """What a call passes to a function of the program, as explicit(); a method's own object is not among it."""
+    words = parameters_of(function.node)
+    return explicit(call.args, words[1:] if function.owner is not None and words[:1] == ["self"] else words)
 
 
 def bound(args: Sequence[cst.Arg], parameters: Sequence[str]) -> dict[str, cst.Arg] | None:
@@ -244,8 +250,7 @@ def passed(name: str, frame: Frame) -> tuple[Site, cst.BaseExpression] | None:
 
 def default_of(name: str, function: cst.FunctionDef | cst.Lambda) -> cst.BaseExpression | None:
     """What a parameter stands for where a call passes nothing."""
-    params = (*function.params.posonly_params, *function.params.params, *function.params.kwonly_params)
-    return next((param.default for param in params if param.name.value == name), None)
+    return next((param.default for param in nameable(function.params) if param.name.value == name), None)
 
 
 def is_static(function: cst.FunctionDef | cst.Lambda) -> bool:

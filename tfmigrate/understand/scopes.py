@@ -10,6 +10,7 @@ from itertools import chain, count
 
 import libcst as cst
 
+from tfmigrate.understand.parameters import nameable
 from tfmigrate.understand.program import Module, Unit, imports_of
 from tfmigrate.walk import children
 
@@ -231,7 +232,7 @@ class _Reader:
 
 
 def _each(params: cst.Parameters) -> Iterator[cst.Param]:
-    yield from (*params.posonly_params, *params.params, *params.kwonly_params)
+    yield from nameable(params)
     for star in (params.star_arg, params.star_kwarg):
         if isinstance(star, cst.Param):
             yield star

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from tfmigrate.understand.parameters import positional
 from tfmigrate.understand.values import Frame
 
 
@@ -26,18 +27,18 @@ def _is_static(decorator: cst.Decorator) -> bool:
 
 def _misfit(params: cst.Parameters, call: cst.Call, bound: int) -> str | None:
     """`bound`: the number of parameters that are given before those of the call."""
-    declared = [*params.posonly_params, *params.params]
-    positional = sum(arg.keyword is None for arg in call.args) + bound
+    declared = positional(params)
+    given = sum(arg.keyword is None for arg in call.args) + bound
     named = {arg.keyword.value for arg in call.args if arg.keyword is not None}
     known = {param.name.value for param in (*params.params, *params.kwonly_params)}
-    if positional > len(declared) and not isinstance(params.star_arg, cst.Param):
-        return f"it passes {positional - bound} arguments by position, and there are {len(declared) - bound}"
+    if given > len(declared) and not isinstance(params.star_arg, cst.Param):
+        return f"it passes {given - bound} arguments by position, and there are {len(declared) - bound}"
     unknown = sorted(named - known)
     if unknown and params.star_kwarg is None:
         return f"there is no parameter `{unknown[0]}`"
-    twice = sorted(named & {param.name.value for param in declared[:positional]})
+    twice = sorted(named & {param.name.value for param in declared[:given]})
     if twice and twice[0] in known:
         return f"it passes `{twice[0]}` twice"
-    required = (param for param in (*declared[positional:], *params.kwonly_params) if param.default is None)
+    required = (param for param in (*declared[given:], *params.kwonly_params) if param.default is None)
     missing = [param.name.value for param in required if param.name.value not in named]
     return f"it passes no `{missing[0]}`" if missing else None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Union
 import libcst as cst
 
 from tfmigrate.understand import names
+from tfmigrate.understand.parameters import first_parameter
 from tfmigrate.understand.program import Module, Unit
 from tfmigrate.walk import children, walk
 
@@ -198,8 +199,7 @@ class FunctionValue:
                 yield from self._attributes_of(part)
 
     def _attributes_of(self, node: cst.Attribute) -> Iterator[str]:
-        receiver = [param.name.value for param in (*self.node.params.posonly_params, *self.node.params.params)][:1]
-        if isinstance(node.value, cst.Name) and node.value.value in receiver:
+        if isinstance(node.value, cst.Name) and node.value.value == first_parameter(self.node):
             yield node.attr.value
 
 

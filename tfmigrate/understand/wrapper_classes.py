@@ -8,7 +8,7 @@ import libcst as cst
 
 from tfmigrate.understand import names
 from tfmigrate.understand.copies import calls_on_devices, joins_outputs
-from tfmigrate.understand.functions import positional
+from tfmigrate.understand.parameters import first_parameter, positional
 from tfmigrate.understand.program import dotted, last_attribute
 from tfmigrate.understand.state import Walker
 from tfmigrate.understand.values import ClassValue, FunctionValue, Symbol
@@ -82,13 +82,13 @@ def _copies(cls: ClassValue, initialiser: cst.FunctionDef, parameters: list[str]
     """Whether a class calls the model it is given once per device, and is the model of the joined outputs."""
     if len(parameters) != 2 or "gpu" not in parameters[1].lower():
         return False
-    owner = positional(initialiser.params)[0].name.value
+    owner = first_parameter(initialiser)
     kept = {f"{owner}.{attribute}" for attribute in _kept(initialiser, owner, parameters[:1])}
     models = {parameters[0], *kept}
     return calls_on_devices(cls.node, models) and joins_outputs(cls.node) and _is_given_outputs(initialiser)
 
 
-def _kept(initialiser: cst.FunctionDef, owner: str, parameters: list[str]) -> Iterator[str]:
+def _kept(initialiser: cst.FunctionDef, owner: str | None, parameters: list[str]) -> Iterator[str]:
     """The attributes that __init__ sets to one of these parameters."""
     for node in nodes_in(initialiser.body, cst.Assign):
         for target in node.targets:

@@ -8,16 +8,14 @@ import libcst as cst
 
 from tfmigrate.plan.change.calls import keywords, passed_as, text_of
 from tfmigrate.understand.program import Module
+from tfmigrate.understand.syntax import index_of, last_word
 
 
 def last_name(node: cst.CSTNode) -> str | None:
     """The last part of a name: `gpus` of `gpus`, `args.gpus` and `args["gpus"]`."""
-    if isinstance(node, cst.Name):
-        return node.value
-    if isinstance(node, cst.Attribute):
-        return node.attr.value
-    index = node.slice[0].slice if isinstance(node, cst.Subscript) and len(node.slice) == 1 else None
-    return text_of(index.value) if isinstance(index, cst.Index) else None
+    if isinstance(node, cst.Name | cst.Attribute):
+        return last_word(node)
+    return text_of(index_of(node))
 
 
 def is_of_absl(declaration: cst.Call) -> bool:

@@ -15,6 +15,7 @@ from tfmigrate.understand.objects import receiver_of
 from tfmigrate.understand.program import Module, dotted, only_statement, root_name
 from tfmigrate.understand.reaching import assigned, bindings_of, unpacked
 from tfmigrate.understand.scopes import Occurrence, Scopes
+from tfmigrate.understand.syntax import last_word
 from tfmigrate.understand.values import (
     FunctionValue,
     Instance,
@@ -209,8 +210,7 @@ def _may_remember(call: cst.Call, name: str) -> bool:
 def _may_keep_a_place(value: Value) -> bool:
     """Iterators, objects with methods, and parameters of functions without a known caller."""
     if isinstance(value, Opaque) and isinstance(value.node, cst.Call):
-        func = value.node.func
-        name = func.attr.value if isinstance(func, cst.Attribute) else func.value if isinstance(func, cst.Name) else ""
+        name = last_word(value.node.func)
         return name in _ITERATORS or name.startswith("flow")
     if isinstance(value, Method) and isinstance(value.receiver, Opaque) and value.receiver.settings:
         return False  # An option of the command line, or of a file: plain data.

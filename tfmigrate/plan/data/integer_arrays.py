@@ -11,6 +11,7 @@ from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import dotted, only_statement
 from tfmigrate.understand.reaching import added, bindings_of, reaching, unpacked, value_of
 from tfmigrate.understand.scopes import Occurrence, Scopes
+from tfmigrate.understand.syntax import sole_target
 from tfmigrate.understand.values import FunctionValue
 from tfmigrate.walk import nodes_in
 
@@ -102,8 +103,7 @@ class IntegerArrays:
 
 def _position(binding: Occurrence) -> int | None:
     """The place of a name in `first, second = ...`."""
-    small = only_statement(binding.unit)
-    target = small.targets[0].target if isinstance(small, cst.Assign) and len(small.targets) == 1 else None
+    target = sole_target(only_statement(binding.unit))
     elements = target.elements if isinstance(target, cst.Tuple | cst.List) else ()
     places = (place for place, element in enumerate(elements) if element.value is binding.node)
     return next(places, None)

@@ -10,6 +10,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.estimator.model_reader import ModelReader
 from tfmigrate.plan.estimator.program_calls import passed_on
 from tfmigrate.plan.estimator.things import MODES, STAYS, TRAIN, Choice, Layer, Metric, MetricPart, Object, Plain, Thing
+from tfmigrate.understand.syntax import sole_name
 
 
 def assign(reader: ModelReader, small: cst.Assign) -> None:
@@ -40,9 +41,8 @@ def assign(reader: ModelReader, small: cst.Assign) -> None:
 def _drops_in_training(reader: ModelReader, small: cst.Assign) -> bool:
     """`net = tf.nn.dropout(net, 0.5)` in an arm for training: the Keras layer does nothing elsewhere."""
     call = small.value
-    target = small.targets[0].target if len(small.targets) == 1 else None
     dropped = call.args[0].value if isinstance(call, cst.Call) and call in reader.dropouts and call.args else None
-    same = isinstance(target, cst.Name) and isinstance(dropped, cst.Name) and dropped.value == target.value
+    same = isinstance(dropped, cst.Name) and dropped.value == sole_name(small)
     return same and reader.modes == {TRAIN}
 
 

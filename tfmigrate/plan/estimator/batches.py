@@ -13,6 +13,7 @@ from tfmigrate.plan.estimator.reader import Unconvertible
 from tfmigrate.understand.program import Module, only_statement, units_of
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.syntax import called_on, index_of, last_word, sole_name
 from tfmigrate.understand.values import EstimatorPart, FunctionValue
 from tfmigrate.walk import nodes_in, walk, words_in
 from tfmigrate.written import Written
@@ -127,11 +128,11 @@ def _is_next(function: cst.FunctionDef | cst.Lambda, batch: cst.Call, repeat: cs
         if batch not in values or repeat not in values:
             continue
         first, last = values.index(batch), values.index(repeat)
-        name = _sole_name(lines[first])
+        name = sole_name(lines[first])
         mentioned = words_in(repeat)
-        if name is None or (not isinstance(lines[last], cst.Return) and _sole_name(lines[last]) != name):
+        if name is None or (not isinstance(lines[last], cst.Return) and sole_name(lines[last]) != name):
             return False
-        receiver = repeat.func.value if isinstance(repeat.func, cst.Attribute) else None
+        receiver = called_on(repeat)
         between = lines[first + 1 : last]
         return (
             first < last
@@ -142,14 +143,8 @@ def _is_next(function: cst.FunctionDef | cst.Lambda, batch: cst.Call, repeat: cs
     return False
 
 
-def _sole_name(line: cst.BaseSmallStatement | None) -> str | None:
-    """The one name that a statement binds."""
-    target = line.targets[0].target if isinstance(line, cst.Assign) and len(line.targets) == 1 else None
-    return target.value if isinstance(target, cst.Name) else None
-
-
 def _only_prefetches(line: cst.BaseSmallStatement | None, name: str) -> bool:
-    value = line.value if isinstance(line, cst.Assign) and _sole_name(line) == name else None
+    value = line.value if isinstance(line, cst.Assign) and sole_name(line) == name else None
     func = value.func if isinstance(value, cst.Call) else None
     return (
         isinstance(func, cst.Attribute)
@@ -178,15 +173,15 @@ def _is_chosen(node: cst.BaseExpression, names: Set[str]) -> bool:
     if isinstance(node, cst.Dict):
         keyed = all(isinstance(part, cst.DictElement) and text_of(part.key) is not None for part in node.elements)
         return keyed and all(_is_chosen(part.value, names) for part in node.elements)
-    if isinstance(node, cst.Subscript) and len(node.slice) == 1 and isinstance(node.slice[0].slice, cst.Index):
-        return text_of(node.slice[0].slice.value) is not None and _is_chosen(node.value, names)
+    if isinstance(node, cst.Subscript):
+        return text_of(index_of(node)) is not None and _is_chosen(node.value, names)
     return isinstance(node, cst.Name) and node.value in names
 
 
 def rows_of(scopes: Scopes, calls: Sequence[cst.Call]) -> int | None:
     """How many rows a dataset has whose arrays are written out as lists; None where that is not known."""
-    slices = [call for call in calls if _method(call) == "from_tensor_slices" and len(call.args) == 1]
-    if len(slices) != 1 or any(_method(call) in _RESIZES for call in calls):
+    slices = [call for call in calls if last_word(call.func) == "from_tensor_slices" and len(call.args) == 1]
+    if len(slices) != 1 or any(last_word(call.func) in _RESIZES for call in calls):
         return None
     node = settled(slices[0].args[0].value, scopes)
     seen = {node}
@@ -200,22 +195,17 @@ def rows_of(scopes: Scopes, calls: Sequence[cst.Call]) -> int | None:
 
 def remainder_of(call: cst.Call) -> cst.Arg | None:
     """What a `.batch(...)` is given as its `drop_remainder`."""
-    return (named_arguments(call, BATCHING[_method(call)]) or {}).get("drop_remainder")
+    return (named_arguments(call, BATCHING[last_word(call.func)]) or {}).get("drop_remainder")
 
 
 def makes_batches(call: cst.Call) -> bool:
-    name = _method(call)
+    name = last_word(call.func)
     return name in BATCHING and (isinstance(call.func, cst.Attribute) or name == "map_and_batch")
 
 
 def batch_arguments(call: cst.Call) -> dict[str, cst.Arg] | None:
     """The arguments of what makes batches, by their names; None where they cannot be read."""
-    return named_arguments(call, BATCHING[_method(call)])
-
-
-def _method(call: cst.Call) -> str:
-    func = call.func
-    return func.attr.value if isinstance(func, cst.Attribute) else func.value if isinstance(func, cst.Name) else ""
+    return named_arguments(call, BATCHING[last_word(call.func)])
 
 
 def _carriers(function: cst.FunctionDef | cst.Lambda, batch: cst.Call) -> set[str]:
@@ -240,8 +230,9 @@ def _carriers(function: cst.FunctionDef | cst.Lambda, batch: cst.Call) -> set[st
 
 def is_endless(call: cst.Call) -> bool:
     """`.repeat()`, and `shuffle_and_repeat(buffer)` of tf.data.experimental."""
-    parameters = {"repeat": ("count",), "shuffle_and_repeat": ("buffer_size", "count", "seed")}.get(_method(call))
-    if parameters is None or (_method(call) == "repeat" and not isinstance(call.func, cst.Attribute)):
+    name = last_word(call.func)
+    parameters = {"repeat": ("count",), "shuffle_and_repeat": ("buffer_size", "count", "seed")}.get(name)
+    if parameters is None or (name == "repeat" and not isinstance(call.func, cst.Attribute)):
         return False
     arguments = named_arguments(call, parameters)
     if arguments is None:

@@ -32,6 +32,7 @@ from tfmigrate.plan.names.unread import drop_unread
 from tfmigrate.plan.workers import OfEstimator
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
 from tfmigrate.understand.program import Module, Unit, only_statement, units_of
+from tfmigrate.understand.syntax import sole_name
 from tfmigrate.understand.values import (
     EstimatorPart,
     FunctionValue,
@@ -91,11 +92,11 @@ def _drop_unused_specs(facts: ProgramFacts, drafts: Mapping[Module, Draft], touc
         small = only_statement(part.site.unit)
         if part.name not in ("TrainSpec", "EvalSpec") or module not in touched or not isinstance(small, cst.Assign):
             continue
-        name = small.targets[0].target
-        if small.value is part.node and len(small.targets) == 1 and isinstance(name, cst.Name):
+        name = sole_name(small)
+        if small.value is part.node and name is not None:
             draft = drafts[module]
-            mentions = draft.scopes.of_variable(name.value, draft.scope_of(part.site.frame))
-            read = any(not mention.binds for mention in mentions) or (module, name.value) in facts.exported
+            mentions = draft.scopes.of_variable(name, draft.scope_of(part.site.frame))
+            read = any(not mention.binds for mention in mentions) or (module, name) in facts.exported
             if not read and Remove(small) not in draft.edits:
                 draft.edits.append(Remove(small))
 

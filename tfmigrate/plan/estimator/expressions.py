@@ -44,6 +44,7 @@ from tfmigrate.plan.estimator.things import (
     Updates,
     within,
 )
+from tfmigrate.understand.syntax import index_of
 from tfmigrate.walk import calls_in, nodes_in
 
 _LISTED = (cst.Tuple, cst.List, cst.Set)
@@ -185,8 +186,8 @@ def _name(reader: ModelReader, node: cst.Name) -> Thing:
 
 
 def _subscript(reader: ModelReader, node: cst.Subscript) -> Thing:
-    index = node.slice[0].slice if len(node.slice) == 1 else None
-    key = text_of(index.value) if isinstance(index, cst.Index) else None
+    index = index_of(node)
+    key = text_of(index)
     if isinstance(node.value, cst.Name) and isinstance(reader.names.get(node.value.value), Features):
         if key is None:
             raise reader.refuse(codes.NO_KERAS_LAYER, node, "a feature is chosen by something other than its name")
@@ -196,8 +197,8 @@ def _subscript(reader: ModelReader, node: cst.Subscript) -> Thing:
     if isinstance(whole, Params | Plain):
         reader.used_params = reader.used_params or isinstance(whole, Params)
         return PLAIN
-    if isinstance(whole, Metric) and isinstance(index, cst.Index) and reader.module.code(index.value) in ("0", "1"):
-        return MetricPart(whole, int(reader.module.code(index.value)))
+    if isinstance(whole, Metric) and index is not None and reader.module.code(index) in ("0", "1"):
+        return MetricPart(whole, int(reader.module.code(index)))
     if isinstance(whole, Items) and key is not None:
         feature = whole.entry(key)
         if feature is not None:

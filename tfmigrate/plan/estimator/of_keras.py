@@ -31,6 +31,7 @@ from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Use
 from tfmigrate.understand.program import Module, Unit, last_attribute, only_statement
 from tfmigrate.understand.purity import is_pure
+from tfmigrate.understand.syntax import sole_target
 from tfmigrate.understand.values import Literal, Made, ModelObject, Opaque, Site, StrategyObject, options
 from tfmigrate.walk import nodes_in, walk
 from tfmigrate.written import Written
@@ -211,7 +212,7 @@ class OfKerasModel(Whole):
     def _leave_model(self, node: cst.BaseExpression) -> None:
         """`estimator` is the model from now on."""
         small = only_statement(self.unit)
-        target = small.targets[0].target if isinstance(small, cst.Assign) and len(small.targets) == 1 else None
+        target = sole_target(small)
         draft = self.draft
         scope = draft.scope_of(self.frame)
         if isinstance(small, cst.Assign) and small.value is self.call and isinstance(target, cst.Name):

@@ -9,6 +9,7 @@ import libcst as cst
 from tfmigrate.plan.change.calls import text_of
 from tfmigrate.understand.lifecycle import Use
 from tfmigrate.understand.program import dotted, only_statement
+from tfmigrate.understand.syntax import index_of, sole_name
 from tfmigrate.walk import walk
 
 
@@ -20,10 +21,7 @@ def is_statement(use: Use) -> bool:
 def target_of(use: Use) -> str | None:
     """The one variable that the result of a call is assigned to."""
     small = only_statement(use.site.unit)
-    if isinstance(small, cst.Assign) and small.value is use.call and len(small.targets) == 1:
-        name = small.targets[0].target
-        return name.value if isinstance(name, cst.Name) else None
-    return None
+    return sole_name(small) if isinstance(small, cst.Assign) and small.value is use.call else None
 
 
 def comes_first(use: Use) -> bool:
@@ -53,5 +51,6 @@ def _is_evaluated_first(small: cst.BaseSmallStatement, call: cst.Call) -> bool:
 def keys_read(tree: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, str | None]]:
     """What is read by a key that is written out, and the key."""
     for node in walk(tree):
-        if isinstance(node, cst.Subscript) and len(node.slice) == 1 and isinstance(node.slice[0].slice, cst.Index):
-            yield node.value, text_of(node.slice[0].slice.value)
+        index = index_of(node)
+        if isinstance(node, cst.Subscript) and index is not None:
+            yield node.value, text_of(index)

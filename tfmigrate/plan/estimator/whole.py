@@ -19,6 +19,7 @@ from tfmigrate.plan.estimator.strategy import strategy_of
 from tfmigrate.plan.workers import OfEstimator
 from tfmigrate.understand.lifecycle import Use
 from tfmigrate.understand.program import Module, only_statement
+from tfmigrate.understand.syntax import sole_name
 from tfmigrate.understand.values import EstimatorPart, FunctionValue, StrategyObject
 from tfmigrate.walk import words_in
 
@@ -154,9 +155,7 @@ class Whole(Migration):
     @property
     def target(self) -> str | None:
         """The variable that the Estimator is bound to."""
-        small = only_statement(self.unit)
-        target = small.targets[0].target if isinstance(small, cst.Assign) and len(small.targets) == 1 else None
-        return target.value if isinstance(target, cst.Name) else None
+        return sole_name(only_statement(self.unit))
 
     def settings(self, config: EstimatorPart, named: Mapping[str, cst.Arg]) -> None:
         module = config.site.frame.module

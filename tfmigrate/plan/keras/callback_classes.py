@@ -14,11 +14,11 @@ from tfmigrate.plan.keras.checkpoints import CHECKPOINT, PARAMETERS, Checkpoint,
 from tfmigrate.plan.keras.monitors import WATCHERS, taken_from_name
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
-from tfmigrate.understand.functions import positional
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Unit, dotted, names_imported, only_statement, units_of
+from tfmigrate.understand.parameters import first_parameter
+from tfmigrate.understand.program import Unit, attribute_of, dotted, names_imported, only_statement, units_of
 from tfmigrate.understand.values import ClassValue, FunctionValue, Parallel, options
-from tfmigrate.walk import walk
+from tfmigrate.walk import nodes_in, walk
 from tfmigrate.written import joined
 
 _KEEP_THE_MODEL = frozenset(
@@ -147,23 +147,14 @@ def _assigned_models(cls: ClassValue, bases: set[str], facts: Facts) -> Iterator
 
 def _assignments(method: FunctionValue, facts: Facts) -> Iterator[tuple[Unit | None, cst.Assign, str]]:
     """Every assignment to an attribute of a method's own object: its line, where it is alone on one, and the name."""
+    own = first_parameter(method.node)
     for unit in _lines(method, facts):
-        for part in walk(unit):
-            if not isinstance(part, cst.Assign):
-                continue
+        for part in nodes_in(unit, cst.Assign):
             for target in part.targets:
-                name = _own_attribute(target.target, method)
+                name = attribute_of(own, target.target)
                 if name is not None:
                     alone = only_statement(unit) is part and len(part.targets) == 1
                     yield (unit if alone else None), part, name
-
-
-def _own_attribute(node: cst.CSTNode, method: FunctionValue) -> str | None:
-    """The name of an attribute of the method's own object: `self.x`."""
-    if isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name):
-        if node.value.value in [own.name.value for own in positional(method.node.params)[:1]]:
-            return node.attr.value
-    return None
 
 
 def _comparisons(cls: ClassValue, made: Sequence[Checkpoint], facts: Facts) -> Iterator[CallChange]:
@@ -274,7 +265,8 @@ def _lines(method: FunctionValue, facts: Facts) -> Iterator[cst.SimpleStatementL
 
 def _read(method: FunctionValue) -> Iterator[tuple[str, cst.CSTNode]]:
     """Attributes of its own object that a method mentions."""
+    own = first_parameter(method.node)
     for part in walk(method.node.body):
-        name = _own_attribute(part, method)
+        name = attribute_of(own, part)
         if name is not None:
             yield name, part

@@ -14,6 +14,7 @@ from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.objects import receiver_of
 from tfmigrate.understand.program import dotted
 from tfmigrate.understand.reaching import settled
+from tfmigrate.understand.syntax import index_of
 from tfmigrate.understand.values import ClassValue, FunctionValue, Instance
 from tfmigrate.walk import walk
 
@@ -126,8 +127,8 @@ def _keys(method: FunctionValue, context: Context) -> Iterator[tuple[str, cst.CS
     tests = [part for part in parts if isinstance(part, cst.Comparison)]
     asked = {text_of(test.left) for test in tests if isinstance(test.comparisons[0].operator, cst.In | cst.NotIn)}
     for part in parts:
-        if isinstance(part, cst.Subscript) and len(part.slice) == 1 and isinstance(part.slice[0].slice, cst.Index):
-            holder, key = part.value, text_of(part.slice[0].slice.value)
+        if isinstance(part, cst.Subscript):
+            holder, key = part.value, text_of(index_of(part))
         elif isinstance(part, cst.Call) and isinstance(part.func, cst.Attribute) and part.func.attr.value == "get":
             holder, key = part.func.value, text_of(part.args[0].value) if part.args else None
         else:

@@ -19,6 +19,7 @@ from tfmigrate.understand.program import dotted, last_attribute
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import LexicalScope, Scopes
+from tfmigrate.understand.syntax import index_of
 from tfmigrate.understand.values import ClassValue, Items, Literal, Value, options
 from tfmigrate.walk import nodes_in, walk
 from tfmigrate.written import Code
@@ -272,8 +273,9 @@ class _Keys:
                 self._read(node.args[0].value, node.func.value, node)
 
     def _subscript(self, node: cst.Subscript) -> None:
-        if len(node.slice) == 1 and isinstance(node.slice[0].slice, cst.Index) and self._is_log(node.value):
-            self._read(node.slice[0].slice.value, node.value, node)
+        index = index_of(node)
+        if index is not None and self._is_log(node.value):
+            self._read(index, node.value, node)
 
     def _read(self, key: cst.BaseExpression, log: cst.BaseExpression, node: cst.BaseExpression) -> None:
         self._add(key)

@@ -9,8 +9,8 @@ import libcst as cst
 
 from tfmigrate.plan.change.calls import keywords, named_arguments
 from tfmigrate.understand import names
-from tfmigrate.understand.functions import positional
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.parameters import positional
 from tfmigrate.understand.program import dotted
 from tfmigrate.understand.reaching import bound
 from tfmigrate.understand.values import ClassValue, FunctionValue, Symbol, Value

@@ -16,6 +16,7 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.syntax import called_on
 from tfmigrate.understand.values import Literal, Made, Value, options
 from tfmigrate.written import Code, listed
 
@@ -96,7 +97,7 @@ def _image_ordering(facts: Facts) -> Iterator[CallChange]:
     }
     for call in facts.module.calls:
         known = facts.canonical(call.func)
-        module = call.func.value if isinstance(call.func, cst.Attribute) else None
+        module = called_on(call)
         text = text_of(call.args[0].value) if len(call.args) == 1 else None
         if known == "keras.backend.set_image_dim_ordering" and module is not None and text in ("tf", "th"):
             code = (module, f".set_image_data_format({_data_format_for(call.args[0].value)})")

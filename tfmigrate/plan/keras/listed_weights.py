@@ -15,6 +15,7 @@ from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import attribute_of
+from tfmigrate.understand.syntax import sole_target
 from tfmigrate.walk import walk
 from tfmigrate.written import Code
 
@@ -112,6 +113,5 @@ class _Layer:
 
 def _target(node: cst.CSTNode) -> str | None:
     """The attribute of self that a statement sets."""
-    if isinstance(node, cst.Assign) and len(node.targets) == 1:
-        return attribute_of("self", node.targets[0].target)
-    return attribute_of("self", node.target) if isinstance(node, cst.AugAssign) else None
+    target = node.target if isinstance(node, cst.AugAssign) else sole_target(node)
+    return attribute_of("self", target) if target is not None else None

@@ -18,6 +18,7 @@ from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, only_statement, units_of
 from tfmigrate.understand.reaching import parameters_of
+from tfmigrate.understand.syntax import sole_name, sole_target
 from tfmigrate.understand.values import FunctionValue, Value, ordered
 from tfmigrate.walk import walk
 from tfmigrate.written import Code
@@ -186,8 +187,8 @@ def _reads(
     statement = above.get(node)
     if not isinstance(statement, cst.Assign):
         return [node]
-    target = statement.targets[0].target
-    if len(statement.targets) != 1 or not isinstance(target, cst.Name):
+    target = sole_target(statement)
+    if not isinstance(target, cst.Name):
         return None
     same = (part for part in walk(function.body) if isinstance(part, cst.Name) and part.value == target.value)
     return [part for part in same if part is not target and not _is_label(part, above)]
@@ -254,8 +255,9 @@ def _assigned(function: cst.FunctionDef | cst.Lambda) -> Iterator[tuple[cst.CSTN
     """The values that a method's own lines give to one name each."""
     for unit in units_of(function.body) if isinstance(function, cst.FunctionDef) else ():
         small = only_statement(unit)
-        if isinstance(small, cst.Assign) and len(small.targets) == 1 and isinstance(small.targets[0].target, cst.Name):
-            yield small.value, small.targets[0].target.value
+        name = sole_name(small)
+        if isinstance(small, cst.Assign) and name is not None:
+            yield small.value, name
 
 
 def _always_made(body: cst.CSTNode) -> Iterator[cst.Call]:

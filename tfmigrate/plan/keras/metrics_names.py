@@ -15,6 +15,7 @@ from tfmigrate.plan.keras.methods import COMPILE
 from tfmigrate.plan.keras.sequential_tensors import models_meant
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.syntax import index_of
 from tfmigrate.understand.values import FunctionValue, ModelObject
 
 _OTHER = "metrics_names is ['loss', 'compile_metrics'] in Keras 3, whatever compile() was given"
@@ -49,10 +50,8 @@ def check(context: Context) -> Iterator[CallChange]:
 
 def _number(part: cst.Subscript) -> int | None:
     """The number in `metrics_names[1]`."""
-    index = part.slice[0].slice if len(part.slice) == 1 else None
-    return (
-        index.value.evaluated_value if isinstance(index, cst.Index) and isinstance(index.value, cst.Integer) else None
-    )
+    index = index_of(part)
+    return index.evaluated_value if isinstance(index, cst.Integer) else None
 
 
 def _names(models: set[ModelObject], context: Context) -> list[str] | None:

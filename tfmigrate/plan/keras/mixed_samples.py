@@ -14,8 +14,9 @@ from tfmigrate.plan.keras.compiled_functions import called_by, parameters_of, re
 from tfmigrate.plan.keras.sample_shapes import REDUCTIONS, SampleShape, axes_of, is_whole_reduction, name_of
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
+from tfmigrate.understand.syntax import sole_name
 from tfmigrate.understand.values import FunctionValue, Value, ordered
-from tfmigrate.walk import calls_in, walk
+from tfmigrate.walk import calls_in, nodes_in, walk
 
 
 @dataclass(frozen=True)
@@ -104,10 +105,9 @@ def variables_of(function: cst.FunctionDef) -> dict[str, cst.BaseExpression]:
         if isinstance(part, cst.Name)
     )
     return {
-        part.targets[0].target.value: part.value
-        for part in walk(function.body)
-        if isinstance(part, cst.Assign) and len(part.targets) == 1 and isinstance(part.targets[0].target, cst.Name)
-        if bound[part.targets[0].target.value] == 1
+        name: part.value
+        for part in nodes_in(function.body, cst.Assign)
+        if (name := sole_name(part)) is not None and bound[name] == 1
     }
 
 

@@ -17,8 +17,8 @@ from tfmigrate.plan.keras.checkpoints import CHECKPOINT, PARAMETERS, hands_on_re
 from tfmigrate.plan.names.context import Context
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
-from tfmigrate.understand.functions import positional
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.parameters import positional
 from tfmigrate.understand.program import last_attribute
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import parameters_of

@@ -23,6 +23,7 @@ from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import dotted
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.syntax import called_on
 from tfmigrate.understand.values import FunctionValue
 from tfmigrate.written import Code, listed
 
@@ -151,7 +152,7 @@ def losses_of_some(context: Context) -> Iterator[CallChange]:
 def _of_part(call: cst.Call, items: Collection[str], helper: str, context: Context) -> Replace | None:
     """The model of the named outputs in the place of a model that is compiled; None where the program would see it: by
     the optimizer, or by the names of losses, which a model of one output does not give."""
-    receiver = call.func.value if isinstance(call.func, cst.Attribute) else None
+    receiver = called_on(call)
     if receiver is None or not dotted(receiver) or len(items) < 2:
         return None
     if any(node.attr.value == "optimizer" for node in context.facts.module.all_of(cst.Attribute)):

@@ -17,6 +17,7 @@ from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import last_attribute
 from tfmigrate.understand.reaching import bindings_of, settled, value_of
 from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.syntax import called_on
 
 METHODS_OF_ROWS = ("predict", "predict_on_batch", "predict_classes", "predict_proba")
 _ARGUMENTS = ("x", "batch_size", "verbose", "steps")
@@ -44,7 +45,7 @@ def one_row_calls(uses: Iterable[Use], context: Context) -> dict[Use, cst.BaseEx
 def called_directly(calls: Mapping[Use, cst.BaseExpression], context: Context) -> Iterator[CallChange]:
     """One row is given to the model itself, which one device computes."""
     for use, data in calls.items():
-        receiver = use.call.func.value if isinstance(use.call.func, cst.Attribute) else None
+        receiver = called_on(use.call)
         largest = ".argmax(axis=-1)" if use.method == "predict_classes" else ""
         models = {model for other in context.facts.uses if other.call is use.call for model in other.models}
         if receiver is None or not has_one_output(models, context.facts, context.modules):

@@ -17,6 +17,7 @@ from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import dotted
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.syntax import called_on, sole_target
 from tfmigrate.understand.values import FunctionValue, Items, ModelObject, Parallel, Value, are_tensors
 from tfmigrate.written import Code, listed
 
@@ -93,7 +94,7 @@ def _story(count: int, metrics: cst.List, facts: Facts) -> str:
 
 def _each(use: Use, metrics: cst.BaseExpression, facts: Facts) -> Iterator[CallChange]:
     """A list of metrics for each output of a model that is asked how many it has."""
-    receiver = use.call.func.value if isinstance(use.call.func, cst.Attribute) else None
+    receiver = called_on(use.call)
     if receiver is None or not dotted(receiver) or not isinstance(metrics, cst.List) or not _is_plain(metrics, facts):
         return
     message = "Keras 2 computed these metrics of each output, and Keras 3 wants a list for each: it is written for each"
@@ -166,12 +167,7 @@ def set_outputs(facts: Facts, tf: str) -> Iterator[CallChange]:
 
 def _set_here(node: cst.CSTNode) -> cst.Attribute | None:
     """The target of `x.outputs = ...` or `x.outputs += ...`."""
-    if isinstance(node, cst.Assign) and len(node.targets) == 1:
-        target = node.targets[0].target
-    elif isinstance(node, cst.AugAssign):
-        target = node.target
-    else:
-        return None
+    target = node.target if isinstance(node, cst.AugAssign) else sole_target(node)
     return target if isinstance(target, cst.Attribute) and target.attr.value == "outputs" else None
 
 

@@ -17,6 +17,7 @@ from tfmigrate.understand.loops import PartOf, Taken
 from tfmigrate.understand.program import last_attribute
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import LexicalScope
+from tfmigrate.understand.syntax import index_of
 
 _LOGGER = "keras.callbacks.CSVLogger"
 
@@ -107,7 +108,7 @@ class _Tables:
 
 def _columns(node: cst.Subscript) -> list[cst.BaseExpression]:
     """What stands in `table["a"]`, or in the list in `table[["a", "b"]]`."""
-    index = node.slice[0].slice if len(node.slice) == 1 else None
-    if not isinstance(index, cst.Index):
+    index = index_of(node)
+    if index is None:
         return []
-    return [each.value for each in index.value.elements] if isinstance(index.value, cst.List) else [index.value]
+    return [each.value for each in index.elements] if isinstance(index, cst.List) else [index]

@@ -15,6 +15,7 @@ from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.syntax import index_of
 
 _REGISTRY = "keras.utils.get_custom_objects"
 _SCOPES = frozenset({"keras.utils.CustomObjectScope", "keras.utils.custom_object_scope"})
@@ -37,9 +38,9 @@ def _registered_in(facts: Facts) -> Iterator[str]:
             elif facts.canonical(node.func) in _SCOPES:
                 yield from _keys(node.args)
         elif isinstance(node.target, cst.Subscript):
-            index = node.target.slice[0].slice if len(node.target.slice) == 1 else None
-            if _is_registry(node.target.value, facts) and isinstance(index, cst.Index):
-                yield from _texts((index.value,))
+            index = index_of(node.target)
+            if _is_registry(node.target.value, facts) and index is not None:
+                yield from _texts((index,))
 
 
 def _is_registry(node: cst.BaseExpression, facts: Facts) -> bool:

@@ -16,6 +16,7 @@ from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.reaching import bindings_of, named, settled, unpacked
 from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.syntax import index_of
 from tfmigrate.understand.values import Opaque, Parameter, is_tensor
 from tfmigrate.written import Code
 
@@ -49,9 +50,7 @@ class _Reader:
         }
         """What a `tuple()` or a `list()` is made of, whichever kind it is itself."""
         self._read_singly = {
-            subscript.value
-            for subscript in facts.module.all_of(cst.Subscript)
-            if len(subscript.slice) == 1 and isinstance(subscript.slice[0].slice, cst.Index)
+            subscript.value for subscript in facts.module.all_of(cst.Subscript) if index_of(subscript) is not None
         }
         self._read_singly |= {
             call.args[0].value
@@ -109,7 +108,7 @@ class _Reader:
         """Whether an expression is one size out of such a shape, also by a name: `_, rows, columns, _ = x.shape`."""
         node = settled(node, self._scopes)
         if isinstance(node, cst.Subscript):
-            return len(node.slice) == 1 and isinstance(node.slice[0].slice, cst.Index) and self._is_shape(node.value)
+            return index_of(node) is not None and self._is_shape(node.value)
         sources = [unpacked(each) or self._gone_through.get(each.node) for each in bindings_of(node, self._scopes)]
         return bool(sources) and all(source is not None and self._is_shape(source) for source in sources)
 

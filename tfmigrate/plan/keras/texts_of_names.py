@@ -13,7 +13,7 @@ from tfmigrate.plan.change.calls import keywords, text_of
 from tfmigrate.plan.names.context import Migration
 from tfmigrate.understand.lifecycle import TRAINING, Facts
 from tfmigrate.understand.program import is_docstring, last_attribute
-from tfmigrate.understand.reaching import bindings_of, explicit, parameters_of, value_of
+from tfmigrate.understand.reaching import bindings_of, explicit_of, value_of
 from tfmigrate.understand.values import FunctionValue, Method, Value
 from tfmigrate.walk import calls_in, nodes_in, walk
 
@@ -95,11 +95,6 @@ def _names_given_in(calls: Iterable[cst.Call]) -> Iterator[str]:
             yield from (part.value for part in walk(name.value) if isinstance(part, cst.Name))
 
 
-def _passed(call: cst.Call, function: FunctionValue) -> Iterator[tuple[str, cst.Arg]]:
-    words = parameters_of(function.node)
-    yield from explicit(call.args, words[1:] if function.owner is not None and words[:1] == ["self"] else words)
-
-
 class _OwnTexts:
     """The texts of a module that say something else than the name of a layer: one that is given, a key of its own."""
 
@@ -149,7 +144,7 @@ class _OwnTexts:
         function = callee.function if isinstance(callee, Method) else callee
         if isinstance(function, FunctionValue):
             given = self._naming(function, frozenset())
-            yield from (arg.value for word, arg in _passed(call, function) if word in given)
+            yield from (arg.value for word, arg in explicit_of(call, function) if word in given)
 
     def _naming(self, function: FunctionValue, outer: Set[cst.CSTNode]) -> Set[str]:
         """The parameters of a function that it gives something as a name, or passes on to one that does."""
@@ -163,7 +158,7 @@ class _OwnTexts:
                     inner = option.function if isinstance(option, Method) else option
                     if isinstance(inner, FunctionValue):
                         words = self._naming(inner, outer | {function.node})
-                        passed = (arg.value for word, arg in _passed(call, inner) if word in words)
+                        passed = (arg.value for word, arg in explicit_of(call, inner) if word in words)
                         given.update(
                             part.value for value in passed for part in walk(value) if isinstance(part, cst.Name)
                         )

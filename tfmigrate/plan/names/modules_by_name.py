@@ -12,7 +12,7 @@ from tfmigrate.plan.change.calls import text_of
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.reaching import explicit, parameters_of
+from tfmigrate.understand.reaching import explicit_of, parameters_of
 from tfmigrate.understand.values import FunctionValue, Method, unbound
 from tfmigrate.walk import calls_in, walk
 
@@ -45,9 +45,7 @@ def _names_of_modules(context: Context) -> Iterator[cst.BaseExpression]:
         for option in facts.options(call.func) if importing else ():
             function = option.function if isinstance(option, Method) else option
             if isinstance(function, FunctionValue) and (words := importing.get(function.node)) is not None:
-                declared = parameters_of(function.node)
-                own = declared[1:] if function.owner is not None and declared[:1] == ["self"] else declared
-                yield from (arg.value for word, arg in explicit(call.args, own) if word in words)
+                yield from (arg.value for word, arg in explicit_of(call, function) if word in words)
 
 
 def _importing(migration: Migration) -> dict[cst.CSTNode, set[str]]:

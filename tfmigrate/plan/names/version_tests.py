@@ -10,6 +10,7 @@ import libcst as cst
 
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.syntax import index_of
 from tfmigrate.walk import walk
 
 _OLD, _NEW = ("1.15.0", "1.4.0"), ("2.4.0", "2.16.1", "2.21.0")
@@ -62,8 +63,8 @@ def _value(node: cst.BaseExpression, version: str, facts: Facts) -> Any:
         (comparison,) = node.comparisons
         compare = _COMPARISONS[type(comparison.operator)]
         return compare(_value(node.left, version, facts), _value(comparison.comparator, version, facts))
-    if isinstance(node, cst.Subscript) and len(node.slice) == 1 and isinstance(node.slice[0].slice, cst.Index):
-        return _value(node.value, version, facts)[_value(node.slice[0].slice.value, version, facts)]
+    if isinstance(node, cst.Subscript) and (index := index_of(node)) is not None:
+        return _value(node.value, version, facts)[_value(index, version, facts)]
     if isinstance(node, cst.Call) and not any(arg.star or arg.keyword for arg in node.args):
         return _called(node, [_value(arg.value, version, facts) for arg in node.args], version, facts)
     raise LookupError

@@ -15,6 +15,7 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.on_strategy.outside import SYNCHRONOUS, Outside, Scoping, is_conditional, sites_of
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
 from tfmigrate.understand.program import Module, attribute_of, last_attribute, only_statement, units_of
+from tfmigrate.understand.syntax import sole_target
 from tfmigrate.understand.values import Dataset, Frame, ModelObject, Site, StrategyObject
 from tfmigrate.walk import calls_in, walk
 
@@ -75,9 +76,9 @@ def _is_idle(strategy: StrategyObject, facts: ProgramFacts, drafts: Mapping[Modu
     """Whether every mention of a strategy is known and enters no scope that holds anything."""
     module, frame = strategy.site.frame.module, strategy.site.frame
     small = only_statement(strategy.site.unit)
-    if not isinstance(small, cst.Assign) or small.value is not strategy.node or len(small.targets) != 1:
+    if not isinstance(small, cst.Assign) or small.value is not strategy.node:
         return False
-    name = small.targets[0].target
+    name = sole_target(small)
     if not isinstance(name, cst.Name) or is_conditional(strategy) or any(map(_is_test, frame.chain())):
         return False
     draft = drafts[module]

@@ -19,6 +19,7 @@ from tfmigrate.understand import names
 from tfmigrate.understand.contents import classes_of
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use
 from tfmigrate.understand.program import Module, dotted
+from tfmigrate.understand.syntax import index_of
 from tfmigrate.understand.values import ClassValue, FunctionValue, Parallel, Value, options
 from tfmigrate.walk import walk
 
@@ -115,10 +116,10 @@ def _used_as_models(method: cst.CSTNode) -> Iterator[str]:
 
 def _layer_of(node: cst.Subscript | cst.Call) -> tuple[cst.BaseExpression, cst.BaseExpression | None] | None:
     """The model and the index of `model.layers[index]` and `model.get_layer(index=...)`; no index for a name."""
-    if isinstance(node, cst.Subscript) and isinstance(node.value, cst.Attribute) and len(node.slice) == 1:
-        index = node.slice[0].slice
-        if node.value.attr.value == "layers" and isinstance(index, cst.Index):
-            return node.value.value, index.value
+    if isinstance(node, cst.Subscript) and isinstance(node.value, cst.Attribute) and node.value.attr.value == "layers":
+        index = index_of(node)
+        if index is not None:
+            return node.value.value, index
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value == "get_layer":
         return node.func.value, place_in_layers(node)
     return None

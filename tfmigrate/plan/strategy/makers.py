@@ -22,6 +22,7 @@ from tfmigrate.understand.contents import models_of
 from tfmigrate.understand.lifecycle import ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module, Unit, dotted
 from tfmigrate.understand.reaching import reaching
+from tfmigrate.understand.syntax import called_on
 from tfmigrate.understand.values import Frame, Site
 from tfmigrate.walk import walk
 
@@ -131,7 +132,7 @@ def _reachable_far(group: Group, site: Site, drafts: Mapping[Module, Draft]) -> 
 
 def _known_before(use: Use, unit: Unit, draft: Draft) -> bool:
     """Whether the model that compile() is called on has its name before `unit`."""
-    receiver = use.call.func.value if isinstance(use.call.func, cst.Attribute) else None
+    receiver = called_on(use.call)
     root = dotted(receiver).split(".", 1)[0]
     if not root:
         return False

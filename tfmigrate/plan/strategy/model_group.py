@@ -11,6 +11,7 @@ from tfmigrate.plan.change.calls import given_optimizer
 from tfmigrate.understand.contents import models_of, opaque_sites
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Unit, dotted
+from tfmigrate.understand.syntax import called_on, index_of
 from tfmigrate.understand.values import (
     NOTHING,
     Frame,
@@ -170,7 +171,7 @@ def sites_to_cover(group: Group) -> frozenset[Site]:
 
 def compiled_by(use: Use) -> cst.BaseExpression | None:
     """What compile() is called on, where it can be written a second time: a name, an attribute, an item of one."""
-    receiver = use.call.func.value if isinstance(use.call.func, cst.Attribute) else None
+    receiver = called_on(use.call)
     return receiver if receiver is not None and written_again(receiver) else None
 
 
@@ -178,8 +179,7 @@ def written_again(node: cst.BaseExpression) -> str:
     """`a.b` and `a.b[c]` as code, where `c` is a name or a literal; "" for anything else."""
     if not isinstance(node, cst.Subscript):
         return dotted(node)
-    element = node.slice[0].slice if len(node.slice) == 1 else None
-    index = element.value if isinstance(element, cst.Index) else None
+    index = index_of(node)
     plain = isinstance(index, cst.SimpleString | cst.Integer)
     item = index.value if plain else dotted(index)  # type: ignore[union-attr]
     return f"{dotted(node.value)}[{item}]" if dotted(node.value) and item else ""

@@ -14,6 +14,7 @@ from tfmigrate.understand.lifecycle import Wrap
 from tfmigrate.understand.program import Module, Unit, only_statement, units_of
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.scopes import LexicalScope, Occurrence, Scopes
+from tfmigrate.understand.syntax import sole_name
 from tfmigrate.walk import walk
 
 _PLAIN = "model"
@@ -269,8 +270,7 @@ class Naming:
         for unit in self.module.places:
             for small in unit.body if isinstance(unit, cst.SimpleStatementLine) else ():
                 if isinstance(small, cst.Assign) and small.value is choice and len(small.targets) == 1:
-                    target = small.targets[0].target
-                    return target.value if isinstance(target, cst.Name) else None
+                    return sole_name(small)
         return None
 
 

@@ -31,6 +31,7 @@ from tfmigrate.understand.program import (
     units_of,
 )
 from tfmigrate.understand.purity import is_pure
+from tfmigrate.understand.syntax import index_of
 from tfmigrate.walk import walk
 from tfmigrate.written import listed
 
@@ -80,7 +81,7 @@ class Remains:
         if isinstance(statement, cst.Assign) and bound is not None:
             yield Replace(statement.targets[0].target, listed([(node,) for node in bound]))
             yield Replace(wrap.call, listed([(template,)] * len(bound)))
-        elif isinstance(statement, cst.Subscript) and _is_one_item(statement):
+        elif isinstance(statement, cst.Subscript) and index_of(statement) is not None:
             yield Replace(statement, (template,))
         else:
             yield Replace(wrap.call, together.written(template).code)
@@ -133,10 +134,6 @@ class Remains:
                 return False
         held = {_root(part) for part in test} - {""}
         return not held or not any(_may_change(part, held, inside) for part in inside)
-
-
-def _is_one_item(node: cst.Subscript) -> bool:
-    return len(node.slice) == 1 and isinstance(node.slice[0].slice, cst.Index)
 
 
 def _speaks_of_it(part: cst.BaseFormattedStringContent) -> bool:

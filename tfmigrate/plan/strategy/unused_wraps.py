@@ -14,6 +14,7 @@ from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module, only_statement
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.scopes import Occurrence
+from tfmigrate.understand.syntax import sole_target
 
 
 def unused_wraps(
@@ -114,9 +115,9 @@ def _idle_statement(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Module, Dra
 def _kept_as(wrap: Wrap, facts: ProgramFacts) -> cst.Name | None:
     """The name, of this file alone, that a statement gives to a parallel model and nothing else."""
     module, statement = wrap.site.frame.module, only_statement(wrap.site.unit)
-    if not isinstance(statement, cst.Assign) or statement.value is not wrap.call or len(statement.targets) != 1:
+    if not isinstance(statement, cst.Assign) or statement.value is not wrap.call:
         return None
-    target = statement.targets[0].target
+    target = sole_target(statement)
     if not isinstance(target, cst.Name) or (module, target.value) in facts.exported or module.numbering.cells:
         return None
     return target
