@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 
 import libcst as cst
@@ -26,9 +27,21 @@ def _is_fit(call: cst.Call) -> bool:
     return m.matches(call.func, m.Attribute(attr=m.Name("fit") | m.Name("fit_generator")))
 
 
+def _called(call: cst.Call) -> str:
+    """The last word of what is called; "" where it is no name."""
+    func = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
+    return func.value if isinstance(func, cst.Name) else ""
+
+
 def _keyword(call: cst.Call, name: str) -> int | None:
     """Index of an argument given by name."""
     return next((i for i, arg in enumerate(call.args) if arg.keyword and arg.keyword.value == name), None)
+
+
+def _given_to_fit(call: cst.Call, name: str) -> int | None:
+    """Index of an argument given by name to `fit`; None where that is None, or another function is called."""
+    index = _keyword(call, name) if _is_fit(call) else None
+    return index if index is not None and not m.matches(call.args[index].value, m.Name("None")) else None
 
 
 def _argument(call: cst.Call, name: str, position: int) -> int | None:
@@ -104,67 +117,82 @@ def _rewrite(module: cst.Module, change: Callable[[cst.Call], cst.BaseExpression
     return module if changed.deep_equals(module) else changed
 
 
+Mutation = Callable[[cst.Module, int], cst.Module]
+
+
+def _in_calls(change: Callable[[cst.Call, int], cst.BaseExpression]) -> Mutation:
+    """The mistake that is made in each call for itself."""
+
+    @wraps(change)
+    def mutation(module: cst.Module, replicas: int) -> cst.Module:
+        return _rewrite(module, lambda call: change(call, replicas))
+
+    return mutation
+
+
+def _with_function(name: str) -> Callable[[Mutation], Mutation]:
+    """A mistake that calls one of the functions of probe/mistakes.py, which comes with it."""
+
+    def with_it(mutation: Mutation) -> Mutation:
+        @wraps(mutation)
+        def changed(module: cst.Module, replicas: int) -> cst.Module:
+            mutated = mutation(module, replicas)
+            return module if mutated is module else _with_mistake(mutated, name)
+
+        return changed
+
+    return with_it
+
+
 # The mistakes
 
 
-def batch_times_replicas(module: cst.Module, replicas: int) -> cst.Module:
+@_in_calls
+def batch_times_replicas(call: cst.Call, replicas: int) -> cst.BaseExpression:
     """The batch size of multi_gpu_model taken for one GPU's and multiplied."""
-
-    def change(call: cst.Call) -> cst.BaseExpression:
-        if m.matches(call.func, m.Attribute(attr=m.Name("batch"))):
-            index = _argument(call, "batch_size", 0)
-        elif _is_fit(call):
-            index = _argument(call, "batch_size", 2)
-        else:
-            return call
-        return call if index is None else _with_value(call, index, _times(call.args[index].value, replicas))
-
-    return _rewrite(module, change)
-
-
-def learning_rate_times_replicas(module: cst.Module, replicas: int) -> cst.Module:
-    """The learning rate scaled with the replicas, as one does when the global batch grows, which it did not."""
-
-    def change(call: cst.Call) -> cst.BaseExpression:
-        index = _argument(call, "optimizer", 0) if _is_compile(call) else None
-        if index is None:
-            return call
-        return _with_value(call, index, _wrap("_tfmigrate_scaled", call.args[index].value, str(replicas)))
-
-    changed = _rewrite(module, change)
-    return module if changed is module else _with_mistake(changed, "_tfmigrate_scaled")
-
-
-def default_unwritten(module: cst.Module, replicas: int) -> cst.Module:
-    """An old default that the migration wrote out because today's is another one, left to the library again."""
-
-    def change(call: cst.Call) -> cst.BaseExpression:
-        name = call.func.attr.value if isinstance(call.func, cst.Attribute) else getattr(call.func, "value", "")
-        for index, arg in enumerate(call.args):
-            if arg.keyword is None or not isinstance(name, str):
-                continue
-            default = changed_defaults().get((name.lower(), arg.keyword.value))
-            moved = name == "RMSprop" and arg.keyword.value == "epsilon"
-            if (default and _literal(arg.value) == default[0]) or (moved and _literal(arg.value) == 1e-14):
-                return _without(call, index)
+    if m.matches(call.func, m.Attribute(attr=m.Name("batch"))):
+        index = _argument(call, "batch_size", 0)
+    elif _is_fit(call):
+        index = _argument(call, "batch_size", 2)
+    else:
         return call
+    return call if index is None else _with_value(call, index, _times(call.args[index].value, replicas))
 
-    return _rewrite(module, change)
+
+@_with_function("_tfmigrate_scaled")
+@_in_calls
+def learning_rate_times_replicas(call: cst.Call, replicas: int) -> cst.BaseExpression:
+    """The learning rate scaled with the replicas, as one does when the global batch grows, which it did not."""
+    index = _argument(call, "optimizer", 0) if _is_compile(call) else None
+    if index is None:
+        return call
+    return _with_value(call, index, _wrap("_tfmigrate_scaled", call.args[index].value, str(replicas)))
+
+
+@_in_calls
+def default_unwritten(call: cst.Call, replicas: int) -> cst.BaseExpression:
+    """An old default that the migration wrote out because today's is another one, left to the library again."""
+    name = _called(call)
+    for index, arg in enumerate(call.args):
+        if arg.keyword is None:
+            continue
+        default = changed_defaults().get((name.lower(), arg.keyword.value))
+        moved = name == "RMSprop" and arg.keyword.value == "epsilon"
+        if (default and _literal(arg.value) == default[0]) or (moved and _literal(arg.value) == 1e-14):
+            return _without(call, index)
+    return call
 
 
 def _literal(value: cst.BaseExpression) -> float | None:
     return value.evaluated_value if isinstance(value, cst.Integer | cst.Float) else None
 
 
-def shuffle_lost(module: cst.Module, replicas: int) -> cst.Module:
+@_in_calls
+def shuffle_lost(call: cst.Call, replicas: int) -> cst.BaseExpression:
     """Keras shuffles arrays by default, tf.data does not."""
-
-    def change(call: cst.Call) -> cst.BaseExpression:
-        if isinstance(call.func, cst.Attribute) and call.func.attr.value == "shuffle" and _dataset(call.func.value):
-            return call.func.value
-        return call
-
-    return _rewrite(module, change)
+    if isinstance(call.func, cst.Attribute) and call.func.attr.value == "shuffle" and _dataset(call.func.value):
+        return call.func.value
+    return call
 
 
 def _dataset(value: cst.BaseExpression) -> bool:
@@ -220,10 +248,9 @@ def _has_slots(optimizer: cst.BaseExpression) -> bool:
         return str(optimizer.evaluated_value).lower() in _WITH_SLOTS
     if not isinstance(optimizer, cst.Call):
         return False
-    name = optimizer.func.attr.value if isinstance(optimizer.func, cst.Attribute) else optimizer.func
-    name = name.value if isinstance(name, cst.Name) else name
+    name = _called(optimizer)
     momentum = any(arg.keyword and arg.keyword.value == "momentum" for arg in optimizer.args)
-    return isinstance(name, str) and (name.lower() in _WITH_SLOTS or (name == "SGD" and momentum))
+    return name.lower() in _WITH_SLOTS or (name == "SGD" and momentum)
 
 
 def _compiles_with_own_optimizer(line: cst.CSTNode) -> bool:
@@ -253,8 +280,8 @@ def weights_dropped(module: cst.Module, replicas: int) -> cst.Module:
     def change(call: cst.Call) -> cst.BaseExpression:
         if _is_fit(call):
             for name in ("class_weight", "sample_weight"):
-                index = _keyword(call, name)
-                if index is not None and not m.matches(call.args[index].value, m.Name("None")):
+                index = _given_to_fit(call, name)
+                if index is not None:
                     call = _without(call, index)
         elif call.args and m.matches(call.func, pipeline):
             value = call.args[0].value
@@ -267,61 +294,49 @@ def weights_dropped(module: cst.Module, replicas: int) -> cst.Module:
     return _rewrite(module, change)
 
 
-def wrong_validation(module: cst.Module, replicas: int) -> cst.Module:
+@_in_calls
+def wrong_validation(call: cst.Call, replicas: int) -> cst.BaseExpression:
     """The training data validates."""
-
-    def change(call: cst.Call) -> cst.BaseExpression:
-        index = _keyword(call, "validation_data")
-        if not _is_fit(call) or index is None or m.matches(call.args[index].value, m.Name("None")):
-            return call
-        x, y = _argument(call, "x", 0), _argument(call, "y", 1)
-        if x is None:
-            return call
-        training = call.args[x].value
-        if y is not None:
-            training = cst.Tuple([cst.Element(training), cst.Element(call.args[y].value)])
-        return _with_value(call, index, training)
-
-    return _rewrite(module, change)
+    index = _given_to_fit(call, "validation_data")
+    if index is None:
+        return call
+    x, y = _argument(call, "x", 0), _argument(call, "y", 1)
+    if x is None:
+        return call
+    training = call.args[x].value
+    if y is not None:
+        training = cst.Tuple([cst.Element(training), cst.Element(call.args[y].value)])
+    return _with_value(call, index, training)
 
 
-def scalar_loss(module: cst.Module, replicas: int) -> cst.Module:
+@_with_function("_tfmigrate_scalar")
+@_in_calls
+def scalar_loss(call: cst.Call, replicas: int) -> cst.BaseExpression:
     """A loss that takes the mean itself: Keras 3 scales it, and its gradient, by the replicas (docs/semantics.md)."""
-
-    def change(call: cst.Call) -> cst.BaseExpression:
-        index = _argument(call, "loss", 1) if _is_compile(call) else None
-        if index is None or isinstance(call.args[index].value, cst.Dict | cst.List | cst.Tuple):
-            return call
-        return _with_value(call, index, _wrap("_tfmigrate_scalar", call.args[index].value))
-
-    changed = _rewrite(module, change)
-    return module if changed is module else _with_mistake(changed, "_tfmigrate_scalar")
+    index = _argument(call, "loss", 1) if _is_compile(call) else None
+    if index is None or isinstance(call.args[index].value, cst.Dict | cst.List | cst.Tuple):
+        return call
+    return _with_value(call, index, _wrap("_tfmigrate_scalar", call.args[index].value))
 
 
-def steps_divided(module: cst.Module, replicas: int) -> cst.Module:
+@_in_calls
+def steps_divided(call: cst.Call, replicas: int) -> cst.BaseExpression:
     """Each replica taken to see its own data, and the steps of an epoch divided among them."""
-
-    def change(call: cst.Call) -> cst.BaseExpression:
-        index = _keyword(call, "steps_per_epoch")
-        if not _is_fit(call) or index is None or m.matches(call.args[index].value, m.Name("None")):
-            return call
-        text = cst.Module([]).code_for_node(call.args[index].value)
-        return _with_value(call, index, cst.parse_expression(f"max(1, int({text}) // {replicas})"))
-
-    return _rewrite(module, change)
+    index = _given_to_fit(call, "steps_per_epoch")
+    if index is None:
+        return call
+    text = cst.Module([]).code_for_node(call.args[index].value)
+    return _with_value(call, index, cst.parse_expression(f"max(1, int({text}) // {replicas})"))
 
 
-def loss_divided(module: cst.Module, replicas: int) -> cst.Module:
+@_with_function("_tfmigrate_divided")
+@_in_calls
+def loss_divided(call: cst.Call, replicas: int) -> cst.BaseExpression:
     """The loss scaled by 1 / replicas, as a custom training loop must and `fit` must not."""
-
-    def change(call: cst.Call) -> cst.BaseExpression:
-        index = _argument(call, "loss", 1) if _is_compile(call) else None
-        if index is None or not _per_sample(call.args[index].value):
-            return call
-        return _with_value(call, index, _wrap("_tfmigrate_divided", call.args[index].value, str(replicas)))
-
-    changed = _rewrite(module, change)
-    return module if changed is module else _with_mistake(changed, "_tfmigrate_divided")
+    index = _argument(call, "loss", 1) if _is_compile(call) else None
+    if index is None or not _per_sample(call.args[index].value):
+        return call
+    return _with_value(call, index, _wrap("_tfmigrate_divided", call.args[index].value, str(replicas)))
 
 
 def _per_sample(loss: cst.BaseExpression) -> bool:
@@ -329,84 +344,69 @@ def _per_sample(loss: cst.BaseExpression) -> bool:
     return isinstance(loss, cst.SimpleString)
 
 
-def other_loss(module: cst.Module, replicas: int) -> cst.Module:
+@_in_calls
+def other_loss(call: cst.Call, replicas: int) -> cst.BaseExpression:
     """Another loss that fits the same targets."""
-
-    def change(call: cst.Call) -> cst.BaseExpression:
-        index = _argument(call, "loss", 1) if _is_compile(call) else None
-        value = call.args[index].value if index is not None else None
-        if index is None or not isinstance(value, cst.SimpleString):
-            return call
-        name = str(value.evaluated_value)
-        if name in ("mse", "mean_squared_error"):
-            return _with_value(call, index, cst.SimpleString("'mae'"))
-        if name in ("mae", "mean_absolute_error", "categorical_crossentropy", "binary_crossentropy"):
-            return _with_value(call, index, cst.SimpleString("'mse'"))
+    index = _argument(call, "loss", 1) if _is_compile(call) else None
+    value = call.args[index].value if index is not None else None
+    if index is None or not isinstance(value, cst.SimpleString):
         return call
+    name = str(value.evaluated_value)
+    if name in ("mse", "mean_squared_error"):
+        return _with_value(call, index, cst.SimpleString("'mae'"))
+    if name in ("mae", "mean_absolute_error", "categorical_crossentropy", "binary_crossentropy"):
+        return _with_value(call, index, cst.SimpleString("'mse'"))
+    return call
 
-    return _rewrite(module, change)
 
-
-def epochs_divided(module: cst.Module, replicas: int) -> cst.Module:
+@_in_calls
+def epochs_divided(call: cst.Call, replicas: int) -> cst.BaseExpression:
     """The epochs divided by the replicas, as if each replica had seen all the data."""
-
-    def change(call: cst.Call) -> cst.BaseExpression:
-        index = _keyword(call, "epochs")
-        if not _is_fit(call) or index is None or m.matches(call.args[index].value, m.Integer("1")):
-            return call
-        text = cst.Module([]).code_for_node(call.args[index].value)
-        return _with_value(call, index, cst.parse_expression(f"-(-({text}) // {replicas})"))
-
-    return _rewrite(module, change)
+    index = _keyword(call, "epochs")
+    if not _is_fit(call) or index is None or m.matches(call.args[index].value, m.Integer("1")):
+        return call
+    text = cst.Module([]).code_for_node(call.args[index].value)
+    return _with_value(call, index, cst.parse_expression(f"-(-({text}) // {replicas})"))
 
 
 _STATE = {"momentum", "nesterov", "rho", "beta_1", "beta_2", "amsgrad", "clipnorm", "clipvalue"}
 
 
-def settings_dropped(module: cst.Module, replicas: int) -> cst.Module:
+@_in_calls
+def settings_dropped(call: cst.Call, replicas: int) -> cst.BaseExpression:
     """An optimizer recreated in the scope with only its learning rate."""
-
-    def change(call: cst.Call) -> cst.BaseExpression:
-        name = call.func.attr.value if isinstance(call.func, cst.Attribute) else getattr(call.func, "value", "")
-        if not isinstance(name, str) or name.lower() not in {*_WITH_SLOTS, "sgd"}:
-            return call
-        arguments = [a for a in call.args if not (a.keyword and a.keyword.value in _STATE)]
-        if len(arguments) == len(call.args):
-            return call
-        if arguments:
-            arguments[-1] = arguments[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
-        return call.with_changes(args=arguments)
-
-    return _rewrite(module, change)
+    name = _called(call)
+    if name.lower() not in {*_WITH_SLOTS, "sgd"}:
+        return call
+    arguments = [a for a in call.args if not (a.keyword and a.keyword.value in _STATE)]
+    if len(arguments) == len(call.args):
+        return call
+    if arguments:
+        arguments[-1] = arguments[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
+    return call.with_changes(args=arguments)
 
 
 _REGULARIZER = m.Arg(keyword=m.Name(value=m.MatchIfTrue(lambda name: name.endswith("_regularizer"))))
 
 
-def regularizer_lost(module: cst.Module, replicas: int) -> cst.Module:
+@_in_calls
+def regularizer_lost(call: cst.Call, replicas: int) -> cst.BaseExpression:
     """A model rebuilt without its weight decay."""
-
-    def change(call: cst.Call) -> cst.BaseExpression:
-        for index, arg in enumerate(call.args):
-            nothing = m.matches(arg.value, m.Name("None") | m.Call(args=[m.Arg(m.Float("0.0"))]))
-            if m.matches(arg, _REGULARIZER) and not nothing:
-                return _without(call, index)
-        return call
-
-    return _rewrite(module, change)
+    for index, arg in enumerate(call.args):
+        nothing = m.matches(arg.value, m.Name("None") | m.Call(args=[m.Arg(m.Float("0.0"))]))
+        if m.matches(arg, _REGULARIZER) and not nothing:
+            return _without(call, index)
+    return call
 
 
-def dropout_halved(module: cst.Module, replicas: int) -> cst.Module:
+@_in_calls
+def dropout_halved(call: cst.Call, replicas: int) -> cst.BaseExpression:
     """A dropout rate that is not the old one; dropout is off in an aligned run."""
-
-    def change(call: cst.Call) -> cst.BaseExpression:
-        name = call.func.attr.value if isinstance(call.func, cst.Attribute) else getattr(call.func, "value", "")
-        if name != "Dropout" or not call.args or m.matches(call.args[0].value, m.Integer("0") | m.Float("0.0")):
-            return call
-        text = cst.Module([]).code_for_node(call.args[0].value)
-        return _with_value(call, 0, cst.parse_expression(f"({text}) / 2"))
-
-    return _rewrite(module, change)
+    name = _called(call)
+    if name != "Dropout" or not call.args or m.matches(call.args[0].value, m.Integer("0") | m.Float("0.0")):
+        return call
+    text = cst.Module([]).code_for_node(call.args[0].value)
+    return _with_value(call, 0, cst.parse_expression(f"({text}) / 2"))
 
 
 class _StatementsGone(cst.CSTTransformer):
