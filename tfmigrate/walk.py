@@ -95,9 +95,9 @@ def nodes_in(node: cst.CSTNode, kind: type[_Node], layout: bool = False) -> list
     return [inner for inner in _walk(node, layout) if type(inner) is kind]
 
 
-def words_in(node: cst.CSTNode) -> set[str]:
-    """Every word that is a name in a tree, an attribute's or a keyword's too."""
-    return {name.value for name in nodes_in(node, cst.Name)}
+def words_in(*nodes: cst.CSTNode) -> set[str]:
+    """Every word that is a name in a tree, or in several, an attribute's or a keyword's too."""
+    return {name.value for node in nodes for name in nodes_in(node, cst.Name)}
 
 
 def calls_in(node: cst.CSTNode) -> list[cst.Call]:

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 
 from tfmigrate import rules
-from tfmigrate.report.text import counts, failure, one_line, outcome, path
+from tfmigrate.report.text import ended, failed, outcome
 from tfmigrate.result import Result
 from tfmigrate.settings import Settings
 
@@ -22,6 +22,6 @@ def render(result: Result, settings: Settings, with_counts: bool = True) -> str:
         return json.dumps(rows, indent=2) + "\n"
     digits = max((len(str(count)) for count in counter.values()), default=0)
     width = max(map(len, names.values()), default=0)
-    lines = [f"{path(file)}: {failure(file)}: {one_line(file.error)}" for file in result.files if file.error]
+    lines = [failed(file, file.error) for file in result.files if file.error]
     lines += [f"{count:>{digits}}  {code}  {names[code]:<{width}}  [{what}]" for (code, what), count in ordered]
-    return "".join(f"{line}\n" for line in (*lines, *([counts(result)] if with_counts else ())))
+    return ended(lines, result, with_counts)

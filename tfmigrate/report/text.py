@@ -15,9 +15,19 @@ def render(result: Result, settings: Settings, with_counts: bool = True) -> str:
     lines = []
     for file in result.files:
         if file.error:
-            lines.append(f"{path(file)}: {failure(file)}: {one_line(file.error)}")
+            lines.append(failed(file, file.error))
         lines += [f"{path(file)}:{told(first)}{also(others)}" for first, *others in alike(reported(file))]
+    return ended(lines, result, with_counts)
+
+
+def ended(lines: Sequence[str], result: Result, with_counts: bool) -> str:
+    """Lines, and behind them the one of counts where it is wanted."""
     return "".join(f"{line}\n" for line in (*lines, *([counts(result)] if with_counts else ())))
+
+
+def failed(file: FileResult, error: str) -> str:
+    """The line of a file that could not be read or written."""
+    return f"{path(file)}: {failure(file)}: {one_line(error)}"
 
 
 def reported(file: FileResult) -> list[Finding]:

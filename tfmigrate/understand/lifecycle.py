@@ -109,6 +109,10 @@ class Wrap:
     together: Together | None = None
     """None where the call is the parallel model itself."""
 
+    def may_make(self, value: Value) -> bool:
+        """Whether a value may be a parallel model that this call makes."""
+        return any(isinstance(option, Parallel) and option.wrap.call is self.call for option in options(value))
+
 
 @dataclass(frozen=True, eq=False)
 class Use:
@@ -235,6 +239,10 @@ class ProgramFacts:
     """Where the first does so to the second."""
     exported: set[tuple[Module, str]] = field(default_factory=set)
     """Names of a module that another one imports."""
+
+    def module_of(self, node: cst.CSTNode) -> Module:
+        """The module that an expression with a known value stands in."""
+        return next(module for module, facts in self.modules.items() if node in facts.values)
 
 
 @dataclass

@@ -58,7 +58,7 @@ def lines_on_the_way(target: Frame, before: cst.CSTNode, source: Site) -> Iterat
         function = site.frame.function
         last = module.order.get(site.unit, 0)
         for unit in module.inside(function) if function is not None else module.places:
-            if first <= module.order[unit] < last and _function_round(unit, module) is function:
+            if first <= module.order[unit] < last and module.function_round(unit) is function:
                 yield module, unit
         if here:
             return
@@ -87,10 +87,6 @@ def _called(callees: Iterable[Value]) -> Iterator[tuple[FunctionValue, bool]]:
             function = callee.lookup("__init__")
         if isinstance(function, FunctionValue):
             yield function, isinstance(callee, ClassValue)
-
-
-def _function_round(unit: cst.CSTNode, module: Module) -> cst.CSTNode | None:
-    return next((outer for outer in module.ancestors(unit) if isinstance(outer, cst.FunctionDef)), None)
 
 
 def _parts_of(unit: cst.CSTNode) -> Iterator[cst.CSTNode]:

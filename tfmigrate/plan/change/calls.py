@@ -174,6 +174,11 @@ def is_true(node: cst.BaseExpression) -> bool:
     return isinstance(node, cst.Name) and node.value == "True"
 
 
+def is_zero(node: cst.BaseExpression | None) -> bool:
+    """Whether the number 0 is written out."""
+    return isinstance(node, cst.Float | cst.Integer) and node.evaluated_value == 0
+
+
 def is_flag(node: cst.BaseExpression) -> bool:
     """Whether True or False is written out."""
     return is_true(node) or is_false(node)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
-from tfmigrate.plan.change.calls import FIT, is_false, is_flag, is_none, named_arguments
+from tfmigrate.plan.change.calls import FIT, is_false, is_flag, is_none, is_zero, named_arguments
 from tfmigrate.plan.data.columns import Data, data_of, is_simple, tuple_of
 from tfmigrate.plan.data.fractions import is_positive
 from tfmigrate.plan.data.only_output import alone, has_one_output
@@ -190,10 +190,7 @@ class _Builder:
     def _fraction(self) -> cst.BaseExpression | None:
         """The fraction of the rows to hold out; None where that is 0, or there are other rows to validate with."""
         fraction = self._value("validation_split")
-        if self._value("validation_data") is not None:
-            return None
-        is_zero = isinstance(fraction, cst.Float | cst.Integer) and fraction.evaluated_value == 0
-        return None if is_zero else fraction
+        return None if self._value("validation_data") is not None or is_zero(fraction) else fraction
 
     def _held_out(
         self, columns: Sequence[Data], fraction: cst.BaseExpression, batch: cst.BaseExpression | str

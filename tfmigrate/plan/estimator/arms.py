@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from tfmigrate.plan.estimator.things import TRAIN, Choice, Tensor, Thing
-from tfmigrate.walk import nodes_in
+from tfmigrate.walk import nodes_in, words_in
 from tfmigrate.written import Written
 
 TRAINING = frozenset({"training", "is_training", "train", "is_train"})
@@ -47,7 +47,7 @@ class Arms:
         self, modes: Iterable[str], function: cst.FunctionDef, target: str, value: cst.BaseExpression, thing: Thing
     ) -> None:
         """Note a tensor or layer that stands in a function, in an arm for these modes."""
-        read = frozenset(name.value for name in nodes_in(value, cst.Name))
+        read = frozenset(words_in(value))
         step = _Step(function, target, _without_training(value), read, value, thing)
         for mode in modes:
             self._built.setdefault(mode, []).append(step)

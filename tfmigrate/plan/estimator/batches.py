@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
-from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import is_false, is_none, is_true, named_arguments, text_of
-from tfmigrate.plan.estimator.reader import Unconvertible
+from tfmigrate.plan.estimator.reader import input_refused
 from tfmigrate.understand.program import Module, only_statement, units_of
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import Scopes
@@ -115,7 +114,7 @@ def repeated(function: FunctionValue, batch: cst.Call, calls: Sequence[cst.Call]
         if name == "map" and len(call.args) == 1 and _only_chooses(call.args[0].value):
             continue
         message = f"{name}() works on the batches of each replica; put it before `.batch()` if the result is the same"
-        raise Unconvertible(codes.ESTIMATOR_INPUT, module, call, message)
+        raise input_refused(module, call, message)
     return repeat
 
 
@@ -156,7 +155,7 @@ def _only_prefetches(line: cst.BaseSmallStatement | None, name: str) -> bool:
 
 def _is_apart(line: cst.BaseSmallStatement | None, names: Set[str]) -> bool:
     """Whether a simple statement uses none of these names."""
-    return line is not None and not any(part.value in names for part in nodes_in(line, cst.Name))
+    return line is not None and names.isdisjoint(words_in(line))
 
 
 def _only_chooses(function: cst.BaseExpression) -> bool:
@@ -223,7 +222,7 @@ def _carriers(function: cst.FunctionDef | cst.Lambda, batch: cst.Call) -> set[st
                     if isinstance(assign, cst.Assign)
                     else [assign.target]
                 )
-                names |= {name.value for target in targets for name in nodes_in(target, cst.Name)}
+                names |= words_in(*targets)
         if len(names) == before:
             return names
 
@@ -263,7 +262,7 @@ def of_numpy(part: EstimatorPart, role: str, tf: str) -> Written:
     arguments = named_arguments(part.node, _NUMPY)
     if arguments is None or "x" not in arguments or role in DISTRIBUTED:
         message = "numpy_input_fn returns tensors, which an Estimator under a strategy does not accept"
-        raise Unconvertible(codes.ESTIMATOR_INPUT, module, part.node, message)
+        raise input_refused(module, part.node, message)
     data = Written.at(arguments["x"].value)
     y = arguments.get("y")
     if y is not None and not is_none(y.value):
@@ -274,12 +273,12 @@ def of_numpy(part: EstimatorPart, role: str, tf: str) -> Written:
         capacity = arguments["queue_capacity"].value if "queue_capacity" in arguments else "1000"
         links.append(Written.of(".shuffle(", capacity, ")"))
     elif shuffle is not None and not is_false(shuffle.value):
-        raise Unconvertible(codes.ESTIMATOR_INPUT, module, shuffle.value, "`shuffle=` is neither True nor False")
+        raise input_refused(module, shuffle.value, "`shuffle=` is neither True nor False")
     epochs = arguments.get("num_epochs")
     if epochs is not None and is_none(epochs.value):
         if role == "predict":
             message = "this dataset is infinite, so predict() would never end"
-            raise Unconvertible(codes.ESTIMATOR_INPUT, module, epochs.value, message)
+            raise input_refused(module, epochs.value, message)
         links.append(Written.of(".repeat()"))
     elif epochs is not None and module.code(epochs.value) != "1":
         links.append(Written.of(".repeat(", epochs.value, ")"))

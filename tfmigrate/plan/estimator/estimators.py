@@ -291,9 +291,9 @@ class OfModelFunction(Whole):
         if not mentions:
             return None
         params = [named["params"].value] if "params" in built.parameters and "params" in named else []
-        given = {scope} | {name.value for node in params for name in nodes_in(node, cst.Name)}
+        given = {scope} | words_in(*params)
         between = below[: below.index(mentions[0])]
-        met = {name.value for unit in between for name in nodes_in(unit, cst.Name)}
+        met = words_in(*between)
         return mentions[0] if not given & met - self._only_read(between, {scope}) else None
 
     def _only_read(self, units: Iterable[Unit], names: set[str]) -> set[str]:

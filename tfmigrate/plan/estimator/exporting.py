@@ -21,7 +21,7 @@ from tfmigrate.understand.program import Module
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import numbered
 from tfmigrate.understand.values import FunctionValue
-from tfmigrate.walk import nodes_in, walk
+from tfmigrate.walk import nodes_in, walk, words_in
 from tfmigrate.written import Written
 
 EXPORTS = frozenset({"export_saved_model", "export_savedmodel"})
@@ -79,7 +79,7 @@ def _specs(migration: Migration, use: Use, function: cst.BaseExpression) -> Mapp
     if definition is not None:
         returned = [line.value for line in nodes_in(definition.body, cst.Return)]
         maker = returned[0] if len(returned) == 1 and returned[0] is not None else maker
-        own = {name.value for target in nodes_in(definition, cst.AssignTarget) for name in nodes_in(target, cst.Name)}
+        own = words_in(*nodes_in(definition, cst.AssignTarget))
     if not isinstance(maker, cst.Call) or _tensorflow(migration, module, maker.func) not in _RECEIVERS:
         raise _refused(migration, use, "its receiver function is more than a ServingInputReceiver of placeholders")
     tensors = _received(migration, use, maker)
@@ -89,7 +89,7 @@ def _specs(migration: Migration, use: Use, function: cst.BaseExpression) -> Mapp
         placeholder = _placeholder(migration, module, settled(element.value, draft.scopes))
         if key is None or placeholder is None:
             raise _refused(migration, use, "its receiver function is more than placeholders of a type and a shape")
-        if own & {name.value for part in placeholder for name in nodes_in(part, cst.Name)}:
+        if own & words_in(*placeholder):
             raise _refused(migration, use, "the shape of a placeholder is computed in its receiver function")
         shape, dtype = placeholder
         specs[key] = Written.of(f"{draft.tf}.TensorSpec(", shape, ", ", dtype, f", {quoted(key, draft.quote)})")

@@ -31,7 +31,7 @@ from tfmigrate.plan.estimator.batches import (
     rows_of,
 )
 from tfmigrate.plan.estimator.ranks import rankless
-from tfmigrate.plan.estimator.reader import Unconvertible
+from tfmigrate.plan.estimator.reader import Unconvertible, input_refused
 from tfmigrate.plan.estimator.replicas import Replicas
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
 from tfmigrate.understand.program import Module, last_attribute
@@ -182,7 +182,7 @@ class GlobalBatches:
                 sizes = self.read(inner, feed, call.args, within)
                 given = [arg.value for name, arg in named(call.args, parameters_of(inner.node)) if name in sizes]
                 return self._pass_through(function, given, feed, passed)
-        raise _refused(module, function.node, "no `.batch()` is found in this input function")
+        raise input_refused(module, function.node, "no `.batch()` is found in this input function")
 
     def _pass_through(
         self, function: FunctionValue, sizes: Sequence[cst.BaseExpression], feed: Feed, passed: Set[str]
@@ -202,14 +202,14 @@ class GlobalBatches:
         for call in calls:
             last = last_attribute(call.func)
             if last in TENSORS:
-                raise _refused(module, call, f"{last}(): under a strategy an input function must return a dataset")
+                raise input_refused(module, call, f"{last}(): under a strategy an input function must return a dataset")
         unranked = rankless(self._facts.modules[module], function)
         if unranked is not None:
             message = (
                 "the rank of these features is not known before they are read, and a Keras model asks for it: call "
                 "set_shape() on them"
             )
-            raise _refused(module, unranked, message)
+            raise input_refused(module, unranked, message)
 
     def _read_batch(
         self, function: FunctionValue, call: cst.Call, calls: Sequence[cst.Call], feed: Feed, passed: Set[str]
@@ -223,7 +223,7 @@ class GlobalBatches:
             batch.limited.add(feed.role)
         self._compare(batch, rows_of(self._drafts[function.module].scopes, calls), feed)
         if feed.role == "predict" and batch.endless:
-            raise _refused(function.module, call, "this dataset is infinite, so predict() would never end")
+            raise input_refused(function.module, call, "this dataset is infinite, so predict() would never end")
         size = batch.size.value
         parameter = size.value if isinstance(size, cst.Name) and size.value in passed else None
         batch.in_place = batch.in_place or parameter is None
@@ -245,7 +245,7 @@ class GlobalBatches:
 
     def pass_on(self, call: cst.Call, given: Iterable[cst.Arg], feed: Feed) -> None:
         """The arguments of a call, which stays where it is, are batch sizes: they are multiplied there."""
-        module = next(m for m in self._facts.modules if call in self._facts.modules[m].values)
+        module = self._facts.module_of(call)
         around = feed.use.site.frame.function
         place = around if around is not None and call in set(walk(around)) else module.tree
         for arg in given:
@@ -254,7 +254,7 @@ class GlobalBatches:
             early = module.position(self._replicas.strategy.node) > module.position(call) and not later
             if early or self._replicas.name_in(module, place) is None:
                 message = "the strategy has no name before this line, so its replicas cannot be counted here"
-                raise _refused(module, arg.value, message)
+                raise input_refused(module, arg.value, message)
             self._note_size(module, arg.value, self._replicas.number_in(module, place), feed)
 
     def _note_size(self, module: Module, node: cst.BaseExpression, count: Written, feed: Feed) -> None:
@@ -302,7 +302,7 @@ class GlobalBatches:
                 "this input function also feeds an evaluation on one device that counts its batches; give that "
                 "evaluation its own"
             )
-            raise _refused(module, node, message)
+            raise input_refused(module, node, message)
         return True
 
 
@@ -319,7 +319,7 @@ def _batch_of(function: FunctionValue, call: cst.Call, calls: Sequence[cst.Call]
     """A batch, as it is made. Raises Unconvertible."""
     size = (batch_arguments(call) or {}).get("batch_size")
     if size is None:
-        raise _refused(function.module, call, "the batch size cannot be read")
+        raise input_refused(function.module, call, "the batch size cannot be read")
     repeat = repeated(function, call, calls)
     arms = {part for node in nodes_in(function.node.body, cst.If) for part in walk(node)}
     endless = any(is_endless(other) and other not in arms for other in calls)
@@ -335,7 +335,3 @@ def _repeated_before(batch: Batch, repeat: cst.Call, code: Written) -> Iterator[
     yield batch.module, Replace(batch.call, code.code)
     lines = [line for line in nodes_in(batch.place, cst.Assign) if line.value is repeat]
     yield batch.module, Remove(lines[0]) if lines else Replace(repeat, (repeat.func.value,))
-
-
-def _refused(module: Module, node: cst.CSTNode, message: str) -> Unconvertible:
-    return Unconvertible(codes.ESTIMATOR_INPUT, module, node, message)

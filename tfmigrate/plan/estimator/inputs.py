@@ -6,14 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 import libcst as cst
 
-from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Edit, Replace
 from tfmigrate.plan.estimator.batches import of_numpy, passed_as, product
 from tfmigrate.plan.estimator.choosing import Choosing
 from tfmigrate.plan.estimator.global_batches import Feed, GlobalBatches
 from tfmigrate.plan.estimator.passing import Passing
-from tfmigrate.plan.estimator.reader import Unconvertible
+from tfmigrate.plan.estimator.reader import input_refused
 from tfmigrate.plan.estimator.replicas import Replicas
 from tfmigrate.understand.carrier import Carrier
 from tfmigrate.understand.lifecycle import ProgramFacts
@@ -60,7 +59,7 @@ class Inputs:
     def edits(self) -> Iterator[tuple[Module, Edit]]:
         """What changes in the input functions. Raises Unconvertible."""
         for call, edit in self._numpy.items():
-            yield next(m for m in self._facts.modules if call in self._facts.modules[m].values), edit
+            yield self._facts.module_of(call), edit
         yield from self.batches.edits()
 
     def _whole(self, node: cst.BaseExpression, feed: Feed) -> Written:
@@ -93,7 +92,7 @@ class Inputs:
             maker_function = self._callee(node.func, module)
             made = _call(node.func, self._moved(node.args, maker_function, sizes, feed))
         elif sizes and maker is not None:
-            home = next(m for m in self._facts.modules if maker in self._facts.modules[m].values)
+            home = self._facts.module_of(maker)
             self._pass_on(maker, maker.args, self._callee(maker.func, home), sizes, feed)
         return self._passing.call(made, function, (), feed.role, site)
 
@@ -122,7 +121,7 @@ class Inputs:
         """The call that a lambda consists of. Raises Unconvertible."""
         self._passing.nothing(node, module)
         if not isinstance(node.body, cst.Call):
-            raise self._refuse(module, node, "this lambda does not call an input function")
+            raise input_refused(module, node, "this lambda does not call an input function")
         return node.body
 
     def _whole_before(self, node: cst.BaseExpression, source: Site, target: Frame, unit: Unit) -> Written | None:
@@ -174,13 +173,10 @@ class Inputs:
     def _value(self, module: Module, node: cst.BaseExpression) -> object:
         return self._facts.modules[module].values.get(node)
 
-    def _refuse(self, module: Module, node: cst.CSTNode, message: str) -> Unconvertible:
-        return Unconvertible(codes.ESTIMATOR_INPUT, module, node, message)
-
     def _callee(self, node: cst.BaseExpression, module: Module) -> FunctionValue:
         value = self._value(module, node)
         if not isinstance(value, FunctionValue) or value.owner is not None:
-            raise self._refuse(module, node, f"the input function `{module.code(node)}` cannot be followed")
+            raise input_refused(module, node, f"the input function `{module.code(node)}` cannot be followed")
         return value
 
     def _partial(self, node: cst.BaseExpression, module: Module) -> cst.Call | None:

@@ -11,11 +11,10 @@ from collections.abc import Mapping, Sequence
 
 import libcst as cst
 
-from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import is_none, quoted
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.estimator.batches import DISTRIBUTED
-from tfmigrate.plan.estimator.reader import Unconvertible
+from tfmigrate.plan.estimator.reader import input_refused
 from tfmigrate.plan.estimator.things import MODE_VALUES
 from tfmigrate.understand.carrier import Carrier
 from tfmigrate.understand.program import Module, dotted, only_statement, units_of
@@ -47,7 +46,7 @@ class Passing:
         """Refuse a lambda that is passed something: its body is moved to where it is called."""
         for name in parameters_of(function):
             if name in _OWN:
-                raise _refused(module, function, f"the Estimator passes `{name}` to this input function by itself")
+                raise input_refused(module, function, f"the Estimator passes `{name}` to this input function by itself")
         self._needs(function, module, frozenset())
 
     def call(self, callee: Written, function: FunctionValue, args: Sequence[cst.Arg], role: str, site: Site) -> Written:
@@ -68,13 +67,13 @@ class Passing:
                 passed.append(Written.of("params=", self._settings(node, module, site)))
             elif name == "config":
                 message = "the Estimator passes its RunConfig to this input function as `config`"
-                raise _refused(module, node, message)
+                raise input_refused(module, node, message)
             elif role in DISTRIBUTED and not _takes_its_shard(node):
                 message = (
                     "the Estimator passes `input_context` to this input function under a strategy, and it does more "
                     "with it than to take its shard, which is the whole of the data on one machine"
                 )
-                raise _refused(module, node, message)
+                raise input_refused(module, node, message)
         self._needs(node, module, bound | set(own) - ({_CONTEXT} if role not in DISTRIBUTED else set()))
         return passed
 
@@ -83,7 +82,7 @@ class Passing:
         for param in (*node.params.params, *node.params.kwonly_params):
             name = param.name.value
             if param.default is None and (name not in passed or name == _CONTEXT):
-                raise _refused(module, node, f"what is passed as `{name}` to this input function is not known")
+                raise input_refused(module, node, f"what is passed as `{name}` to this input function is not known")
 
     def _settings(self, node: cst.FunctionDef | cst.Lambda, module: Module, site: Site) -> Written:
         if self._params is None or is_none(self._params):
@@ -92,7 +91,7 @@ class Passing:
         named_before = carried is not None and isinstance(carried.tree, cst.Name | cst.Attribute)
         if carried is None or not (named_before or len(carried.text) <= _SHORT):
             message = "the Estimator passes its `params=` to this input function by itself; give that dict a name"
-            raise _refused(module, node, message)
+            raise input_refused(module, node, message)
         return carried
 
 
@@ -126,7 +125,3 @@ def _is_shard(unit: cst.CSTNode) -> bool:
     same = dotted(small.targets[0].target) == dotted(call.func.value) != ""
     wanted = [f"{_CONTEXT}.num_input_pipelines", f"{_CONTEXT}.input_pipeline_id"]
     return same and call.func.attr.value == "shard" and numbers == wanted and len(given) == len(call.args) == 2
-
-
-def _refused(module: Module, node: cst.CSTNode, message: str) -> Unconvertible:
-    return Unconvertible(codes.ESTIMATOR_INPUT, module, node, message)

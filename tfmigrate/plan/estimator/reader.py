@@ -25,6 +25,10 @@ class Unconvertible(Exception):
         self.code, self.module, self.node, self.message = code, module, node, message
 
 
+def input_refused(module: Module, node: cst.CSTNode, message: str) -> Unconvertible:
+    return Unconvertible(codes.ESTIMATOR_INPUT, module, node, message)
+
+
 SQUARES = frozenset({"square", "math.square", "squared_difference", "math.squared_difference"})
 
 

@@ -146,7 +146,7 @@ def _words_in(value: Value) -> Iterator[str]:
 
 def _outputs(use: Use, context: Context) -> list[Output] | None:
     """The outputs of the model, or of each of several that are alike."""
-    models = {model for other in context.facts.uses if other.call is use.call for model in other.models}
+    models = context.models_of(use.call)
     known = [outputs_of(model, context.migration) for model in models]
     return known[0] if known and all(outputs == known[0] for outputs in known) else None
 

@@ -21,7 +21,7 @@ from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import LexicalScope, Scopes
 from tfmigrate.understand.syntax import index_of
 from tfmigrate.understand.values import ClassValue, Items, Literal, Value, options
-from tfmigrate.walk import nodes_in, walk
+from tfmigrate.walk import nodes_in, walk, words_in
 from tfmigrate.written import Code
 
 _LOGGED = {
@@ -174,11 +174,11 @@ def changed_keys(context: Context) -> Mapping[str, str]:
     """
     if codes.METRIC_KEYS not in context.tables.wanted:
         return {}
-    asked = [context.facts] if _metrics(context.facts) else list(context.modules.values())
-    metrics = [value for known in asked for value in _metrics(known)]
+    asked = [context.facts] if metrics_given(context.facts) else list(context.modules.values())
+    metrics = [value for known in asked for value in metrics_given(known)]
     named = {text_of(node) for value in metrics for node in _strings(value)}
-    named |= {name for known in asked for value in _metrics(known) for name in _held(known.values.get(value))}
-    functions = {node.value for value in metrics for node in nodes_in(value, cst.Name)}
+    named |= {name for known in asked for value in metrics_given(known) for name in _held(known.values.get(value))}
+    functions = words_in(*metrics)
     return {
         f"{when}{output}{old}": f"{when}{output}{new}"
         for old, new in _LOGGED.items()
@@ -188,7 +188,7 @@ def changed_keys(context: Context) -> Mapping[str, str]:
     }
 
 
-def _metrics(facts: Facts) -> list[cst.BaseExpression]:
+def metrics_given(facts: Facts) -> list[cst.BaseExpression]:
     """metrics= of every compile() in the module that has one."""
     return [
         keywords(call)["metrics"].value

@@ -124,12 +124,14 @@ class Shared:
     why: str
     mend: str
 
+    def say(self, draft: Draft) -> None:
+        draft.say(codes.SHARED_OPTIMIZER, self.use.call, f"{self.why}; {self.mend}", "warn")
+
 
 def say_shared_optimizers(compiles: Iterable[Use], drafts: Mapping[Module, Draft]) -> None:
     """One optimizer object, two models: Keras 3 builds it for the first one's weights alone."""
     for shared in shared_optimizers(compiles, drafts):
-        draft = drafts[shared.use.site.frame.module]
-        draft.say(codes.SHARED_OPTIMIZER, shared.use.call, f"{shared.why}; {shared.mend}", "warn")
+        shared.say(drafts[shared.use.site.frame.module])
 
 
 def shared_optimizers(compiles: Iterable[Use], drafts: Mapping[Module, Draft]) -> Iterator[Shared]:
@@ -224,9 +226,7 @@ def say_files_of_old_runs(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Modul
             continue  # Its files are the template's already.
         if _is_on_the_other_side(use, wrap):
             continue
-        if use.method in SAVING | {"load_weights"} and any(
-            isinstance(option, Parallel) and option.wrap.call is wrap.call for option in options(use.receiver)
-        ):
+        if use.method in SAVING | {"load_weights"} and wrap.may_make(use.receiver):
             drafts[use.site.frame.module].say(
                 codes.PARALLEL_CHECKPOINT,
                 use.call,
@@ -271,8 +271,7 @@ def _with_own_weights(models: Set[ModelObject]) -> frozenset[Value]:
 
 def _trains(use: Use, wrap: Wrap) -> bool:
     """Whether a call trains the parallel model."""
-    parallel = any(isinstance(option, Parallel) and option.wrap.call is wrap.call for option in options(use.receiver))
-    return parallel and use.method in TRAINING
+    return use.method in TRAINING and wrap.may_make(use.receiver)
 
 
 def _has_weights(model: ModelObject) -> bool:

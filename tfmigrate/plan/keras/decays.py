@@ -9,7 +9,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import Revision, has_stars, is_none, keywords, named_arguments
+from tfmigrate.plan.change.calls import Revision, has_stars, is_none, is_zero, keywords, named_arguments
 from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Append, Replace
@@ -113,9 +113,7 @@ def decays(call: cst.Call, facts: Facts) -> bool:
     if not names.is_optimizer(facts.symbols.get(call.func, "")) or has_stars(call):
         return False
     decay = keywords(call).get("decay")
-    if decay is None or is_none(decay.value):
-        return False
-    return not (isinstance(decay.value, cst.Float | cst.Integer) and decay.value.evaluated_value == 0)
+    return decay is not None and not is_none(decay.value) and not is_zero(decay.value)
 
 
 def check(context: Context) -> Iterator[CallChange]:

@@ -31,11 +31,7 @@ def check(context: Context) -> Iterator[CallChange]:
         if attribute_of("self", node) is not None:
             return  # a layer of the program's own
         read.append(node)
-    written = {
-        target.target
-        for node in facts.module.all_of(cst.Assign)
-        for target in node.targets
-    }  # fmt: skip
+    written = {assigned.target for assigned in facts.module.all_of(cst.AssignTarget)}
     if read and any(names.canonical(name) in _LAYERS for name in facts.symbols.values()):
         for node in read:
             if node not in written:

@@ -10,10 +10,10 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, is_false, is_none, is_true, passed_as
+from tfmigrate.plan.keras.file_calls import is_own_method
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.models_named import may_be_model
-from tfmigrate.understand.values import Method
 
 
 @dataclass(frozen=True)
@@ -83,5 +83,5 @@ def _places(call: cst.Call, facts: Facts) -> _Places | None:
     if known is not None or not isinstance(call.func, cst.Attribute):
         return known
     method = _METHODS.get(call.func.attr.value)
-    own = any(isinstance(option, Method) and option.function is not None for option in facts.options(call.func))
+    own = is_own_method(call, facts)
     return method if method is not None and not own and may_be_model(call.func.value, facts) else None

@@ -6,6 +6,7 @@ import libcst as cst
 
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import last_attribute
+from tfmigrate.understand.values import Method
 
 _ASKS = frozenset(
     {
@@ -27,6 +28,11 @@ def reads(call: cst.Call, facts: Facts) -> bool:
 
 def loads_weights(call: cst.Call) -> bool:
     return last_attribute(call.func) == "load_weights"
+
+
+def is_own_method(call: cst.Call, facts: Facts) -> bool:
+    """Whether a call may be of a method that the program defines."""
+    return any(isinstance(option, Method) and option.function is not None for option in facts.options(call.func))
 
 
 def saves(call: cst.Call) -> bool:

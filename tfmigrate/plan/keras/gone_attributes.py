@@ -59,7 +59,7 @@ _OF_OPTIMIZERS = ("get_weights", "set_weights")
 
 def check(context: Context) -> Iterator[CallChange]:
     facts = context.facts
-    set_here = {target.target for assign in facts.module.all_of(cst.Assign) for target in assign.targets}
+    set_here = {assigned.target for assigned in facts.module.all_of(cst.AssignTarget)}
     for node in facts.module.all_of(cst.Attribute):
         name = node.attr.value
         if node in set_here:  # of no effect, and no error

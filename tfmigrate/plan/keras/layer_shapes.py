@@ -27,7 +27,7 @@ def check(context: Context) -> Iterator[CallChange]:
     facts = context.facts
     if not any(name in facts.module.text for name in (*_TENSORS, *_CALLS)):
         return
-    set_here = {target.target for assign in facts.module.all_of(cst.Assign) for target in assign.targets}
+    set_here = {assigned.target for assigned in facts.module.all_of(cst.AssignTarget)}
     for node in facts.module.all_of(cst.Attribute):
         if node.attr.value in _TENSORS and node not in set_here and is_surely_layer(node.value, facts, context.loops):
             yield _of_layer(node, node.value, _TENSORS[node.attr.value], f"`{node.attr.value}`", context)

@@ -12,18 +12,17 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, keywords, named_arguments, text_of
 from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.keras.callbacks import changed_keys
+from tfmigrate.plan.keras.callbacks import changed_keys, metrics_given
 from tfmigrate.plan.keras.checkpoints import CHECKPOINT, PARAMETERS, hands_on_rest, passed_on
 from tfmigrate.plan.names.context import Context
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.parameters import positional
-from tfmigrate.understand.program import last_attribute
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import parameters_of
 from tfmigrate.understand.values import ClassValue, FunctionValue, Items, Literal, Symbol, in_order
-from tfmigrate.walk import walk
+from tfmigrate.walk import words_in
 from tfmigrate.written import Code, joined, shown
 
 EARLY_STOPPING = "keras.callbacks.EarlyStopping"
@@ -212,16 +211,12 @@ def _handed_on_by_name(call: cst.Call, initialiser: FunctionValue, base: str) ->
 
 def _functions_in_metrics(facts: Facts) -> Iterator[str]:
     """What functions are called that compile() gets as metrics: Keras 3 knows no direction of most of them."""
-    for call in facts.module.calls:
-        if last_attribute(call.func) == "compile" and "metrics" in keywords(call):
-            metrics = keywords(call)["metrics"].value
-            for node in walk(metrics):
-                if isinstance(node, cst.Name):
-                    yield node.value
-            listed = [item for items in facts.options(metrics) if isinstance(items, Items) for item in items.values]
-            for option in (option for item in listed for option in in_order(item)):
-                if isinstance(option, FunctionValue) and isinstance(option.node, cst.FunctionDef):
-                    yield option.node.name.value
+    for metrics in metrics_given(facts):
+        yield from words_in(metrics)
+        listed = [item for items in facts.options(metrics) if isinstance(items, Items) for item in items.values]
+        for option in (option for item in listed for option in in_order(item)):
+            if isinstance(option, FunctionValue) and isinstance(option.node, cst.FunctionDef):
+                yield option.node.name.value
 
 
 def _direction(

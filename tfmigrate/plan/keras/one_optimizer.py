@@ -11,7 +11,7 @@ import libcst as cst
 from tfmigrate import old_keras
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import is_none, unchanged, with_code
+from tfmigrate.plan.change.calls import is_none, is_zero, unchanged, with_code
 from tfmigrate.plan.edits import Argument, Arguments, Remark
 from tfmigrate.plan.keras import positions
 from tfmigrate.plan.keras.gradient_clipping import CLIPS, bounds_of
@@ -172,7 +172,7 @@ class Optimizer:
         if not self._wants(codes.OPTIMIZER_DECAY) or decay is None or isinstance(decay.value, str):
             return
         value = decay.value
-        if isinstance(value, cst.Float | cst.Integer) and value.evaluated_value == 0:
+        if is_zero(value):
             self.arguments.remove(decay)
             yield CallChange(codes.OPTIMIZER_DECAY, self.call, "`decay=0` no longer exists and did nothing")
         elif self.divided:
@@ -215,7 +215,7 @@ class Optimizer:
         momentum = positional[2] if len(positional) > 2 else self._passed("momentum")
         if momentum is None or isinstance(momentum.value, str):
             return False
-        return not (isinstance(momentum.value, cst.Float | cst.Integer) and momentum.value.evaluated_value == 0)
+        return not is_zero(momentum.value)
 
     def _squared_epsilon(self) -> Iterator[CallChange]:
         """An epsilon written out for RMSprop, or for standalone Keras's Adagrad, whose sum of squares started at 0:

@@ -47,7 +47,7 @@ def called_directly(calls: Mapping[Use, cst.BaseExpression], context: Context) -
     for use, data in calls.items():
         receiver = called_on(use.call)
         largest = ".argmax(axis=-1)" if use.method == "predict_classes" else ""
-        models = {model for other in context.facts.uses if other.call is use.call for model in other.models}
+        models = context.models_of(use.call)
         if receiver is None or not has_one_output(models, context.facts, context.modules):
             message = f"{_FAILS}: call the model, `model(x, training=False)`, and convert each output by numpy()"
             yield CallChange(codes.ONE_ROW, use.call, message, action="warn")

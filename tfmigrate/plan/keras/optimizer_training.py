@@ -10,7 +10,7 @@ from tfmigrate.plan.change.calls import FIT, FIT_GENERATOR, has_stars
 from tfmigrate.plan.keras.rates import SETTERS, rates_set
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import TRAINING, Facts, ProgramFacts, Use
-from tfmigrate.understand.values import Instance, Items, Literal, Opaque, Site, Value, options
+from tfmigrate.understand.values import Instance, Items, Literal, ModelObject, Opaque, Site, Value, options
 
 WITH_CALLBACKS: Mapping[str, tuple[str, ...]] = {"fit": FIT, "fit_generator": FIT_GENERATOR}
 """The methods that take callbacks, and their parameters in order."""
@@ -37,9 +37,13 @@ class Training:
         """Where an optimizer is made, once for each activation of the function round it."""
         return frozenset(site for _, site in self._compiles.get(call, ()))
 
+    def _models(self, call: cst.Call) -> set[ModelObject]:
+        """The models that are compiled with an optimizer."""
+        return {model for use, _ in self._compiles.get(call, ()) for model in use.models}
+
     def uses(self, call: cst.Call) -> list[Use]:
         """The calls that train the models of an optimizer."""
-        models = {model for use, _ in self._compiles.get(call, ()) for model in use.models}
+        models = self._models(call)
         uses = (use for use in self._facts.uses if use.method in TRAINING and use.models & models)
         return [use for use in uses if not (last := self._last_compile(use)) or call in _optimizers(last)]
 
@@ -107,7 +111,7 @@ class Training:
 
     def _only_predicts(self, call: cst.Call) -> bool:
         """Whether the program predicts or evaluates with the models of an optimizer, and trains nothing."""
-        models = {model for use, _ in self._compiles.get(call, ()) for model in use.models}
+        models = self._models(call)
         asked = any(use.method in _PREDICTING and use.models & models for use in self._facts.uses)
         return asked and not any(use.method in TRAINING for use in self._facts.uses)
 

@@ -45,7 +45,7 @@ def plan_own_optimizers(compiles: Iterable[Use], drafts: Mapping[Module, Draft])
         draft = drafts[shared.use.site.frame.module]
         argument = given_optimizer(shared.use.call)
         if argument is None:
-            draft.say(codes.SHARED_OPTIMIZER, shared.use.call, f"{shared.why}; {shared.mend}", "warn")
+            shared.say(draft)
         else:
             copy = copies.setdefault(argument, _Copy(shared, draft, argument))
             copy.counts = copy.counts or _counts(shared, draft)

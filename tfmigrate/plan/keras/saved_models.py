@@ -10,13 +10,13 @@ import libcst as cst
 from tfmigrate.file_names import MODEL, OLD_ENDINGS
 from tfmigrate.plan.change.calls import keywords, text_of
 from tfmigrate.plan.change.paths import ending_of
-from tfmigrate.plan.keras.file_calls import saves
+from tfmigrate.plan.keras.file_calls import is_own_method, saves
 from tfmigrate.plan.keras.saved_files import files_of, writers
 from tfmigrate.plan.names.context import Migration
 from tfmigrate.understand.contents import all_models
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.scopes import Scopes
-from tfmigrate.understand.values import Method, ModelObject
+from tfmigrate.understand.values import ModelObject
 
 
 @dataclass(frozen=True)
@@ -81,5 +81,4 @@ def _stays_in_hdf5(name: str, renamed: Container[str]) -> bool:
 
 def _may_save(call: cst.Call, facts: Facts) -> bool:
     """Whether a whole model may be saved by a method that the program does not define."""
-    own = any(isinstance(option, Method) and option.function is not None for option in facts.options(call.func))
-    return saves(call) and not own
+    return saves(call) and not is_own_method(call, facts)

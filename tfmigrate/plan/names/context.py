@@ -93,6 +93,10 @@ class Context:
     def single(self) -> Set[ModelObject]:
         return self.migration.single
 
+    def models_of(self, call: cst.Call) -> set[ModelObject]:
+        """The models that a method may be called on here."""
+        return {model for use in self.facts.uses if use.call is call for model in use.models}
+
     @cached_property
     def spread(self) -> Facts:
         """The module without its uses of models that no strategy has to do with."""

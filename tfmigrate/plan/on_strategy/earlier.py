@@ -75,7 +75,7 @@ class _Making:
         if not all(_may_be_earlier(value, self.draft) for value in arguments):
             return None
         lines: list[cst.Assign] = []
-        met = {name.value for value in arguments for name in nodes_in(value, cst.Name)}
+        met = words_in(*arguments)
         pending = sorted(met)
         while pending:
             name = pending.pop()

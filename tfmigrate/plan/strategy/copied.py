@@ -28,7 +28,6 @@ from tfmigrate.understand.values import (
     Made,
     ModelObject,
     Opaque,
-    Parallel,
     Value,
     options,
 )
@@ -82,7 +81,7 @@ def why_not_copied(wrap: Wrap, refusal: Refusal, facts: ProgramFacts, drafts: Ma
     way to go."""
     if not _is_kept_model(wrap, refusal, drafts):
         return None
-    uses = [use for use in facts.uses if _is_parallel(use.receiver, wrap)]
+    uses = [use for use in facts.uses if wrap.may_make(use.receiver)]
     if not any(use.method == "compile" for use in uses):
         return "no compile() of the parallel model was found"
     for use in uses:
@@ -106,10 +105,6 @@ def _can_be_model(option: Value) -> bool:
     return not isinstance(option, Instance) and not of_program
 
 
-def _is_parallel(value: Value, wrap: Wrap) -> bool:
-    return any(isinstance(option, Parallel) and option.wrap.call is wrap.call for option in options(value))
-
-
 def _shares(use: Use) -> bool:
     if use.method in ("fit", "fit_generator"):
         positional = [arg for arg in use.call.args if arg.keyword is None and arg.star != "**"]
@@ -122,10 +117,10 @@ def _taken_apart(wrap: Wrap, drafts: Iterable[Draft]) -> str | None:
     for draft in drafts:
         for node in draft.facts.values:
             if isinstance(node, cst.Attribute) and node.attr.value in _PARTS:
-                if any(_is_parallel(option, wrap) for option in draft.facts.options(node.value)):
+                if any(wrap.may_make(option) for option in draft.facts.options(node.value)):
                     return draft.module.place(node)
         for toggle in draft.facts.toggles:
-            if _is_parallel(toggle.receiver, wrap):
+            if wrap.may_make(toggle.receiver):
                 return draft.module.place(toggle.node)
     return None
 

@@ -27,7 +27,7 @@ from tfmigrate.understand.reaching import values_of
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.signatures import misfit
 from tfmigrate.understand.values import ClassValue, Literal, Method, Parameter, options
-from tfmigrate.walk import calls_in, nodes_in, walk
+from tfmigrate.walk import calls_in, walk, words_in
 
 LEFT_ALONE = Refusal("", "")
 """For a call that the user suppressed, or whose code is not selected: nothing more is reported about it."""
@@ -126,9 +126,9 @@ def _is_for_others(wrap: Wrap) -> bool:
 
 def _never_run(wrap: Wrap, carrier: Carrier) -> bool:
     """Whether its callers keep an activation from its wrap: `if gpus > 1`, called with gpus=1."""
-    number = _names(*(arg.value for arg in wrap.call.args if arg.value is not wrap.template_node))
+    number = words_in(*(arg.value for arg in wrap.call.args if arg.value is not wrap.template_node))
     for guard in wrap.guards:
-        if isinstance(guard.node, cst.Try) or number.isdisjoint(_names(guard.node.test)):
+        if isinstance(guard.node, cst.Try) or number.isdisjoint(words_in(guard.node.test)):
             continue
         if _holds_for(guard.node.test, wrap) not in (None, guard.arm == "body"):
             return True
@@ -176,10 +176,6 @@ def _holds_for(test: cst.BaseExpression, wrap: Wrap) -> bool | None:
     if compare is None or wrap.gpus is None or not isinstance(limit, cst.Integer) or not isinstance(number.value, int):
         return None
     return compare(number.value, limit.evaluated_value) if test.left.deep_equals(wrap.gpus) else None
-
-
-def _names(*nodes: cst.CSTNode) -> set[str]:
-    return {part.value for node in nodes for part in nodes_in(node, cst.Name)}
 
 
 def wraps_in(wrapper_class: ClassValue, drafts: Mapping[Module, Draft]) -> Iterator[cst.Call]:

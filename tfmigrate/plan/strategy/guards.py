@@ -16,7 +16,7 @@ from tfmigrate.plan.strategy.merged import Merge
 from tfmigrate.understand.contents import opaque_sites
 from tfmigrate.understand.lifecycle import Facts, Guard, Wrap
 from tfmigrate.understand.program import Module, dotted, errors_of, only_statement, suites_of, units_of
-from tfmigrate.understand.purity import is_pure, is_pure_call
+from tfmigrate.understand.purity import is_impure, is_pure
 from tfmigrate.understand.unreached import leaves
 from tfmigrate.understand.values import Site, Visible
 from tfmigrate.walk import children, walk
@@ -295,11 +295,7 @@ class Blocks:
         """Whether all that is evaluated has no effect, or asks for the GPUs of the machine."""
         if is_pure(node) or isinstance(self._facts.values.get(node), Visible):
             return True
-        if isinstance(node, cst.NamedExpr | cst.Await | cst.Yield) or (
-            isinstance(node, cst.Call) and not is_pure_call(node)
-        ):
-            return False
-        return all(self._only_asks(child) for child in children(node))
+        return not is_impure(node) and all(self._only_asks(child) for child in children(node))
 
     def _settle_try(self, unit: cst.Try) -> None:
         """`try: wrap except ValueError: fall back` asks whether there are GPUs; the strategy knows."""

@@ -69,12 +69,17 @@ def shapes_agree(old: list[Array], new: list[Array]) -> bool:
     return [a.shape for a in old] == [a.shape for a in new]
 
 
+def _facts(trace: Trace, model: int) -> tuple[tuple[str, tuple[int, ...], bool], ...]:
+    """What is known of each weight of a model, in the order of Model.weights."""
+    return next((m.weights for m in trace.models if m.index == model), ())
+
+
 def differences(old: Trace, new: Trace, model: int, moment: Moment) -> list[WeightDifference] | None:
     """Tensor by tensor, in the order of Model.weights; None where a side recorded nothing or the shapes differ."""
     a, b = snapshot(old, model, moment), snapshot(new, model, moment)
     if a is None or b is None or not shapes_agree(a, b):
         return None
-    facts = next((m.weights for m in old.models if m.index == model), ())
+    facts = _facts(old, model)
     largest = max((float(np.abs(w).max(initial=0.0)) for w in a), default=0.0)
     movements = []
     for i, (x, y) in enumerate(zip(a, b)):
@@ -106,7 +111,7 @@ def without_gradient(trace: Trace, model: int) -> frozenset[int]:
 def statistics(trace: Trace, model: int) -> frozenset[int]:
     """Indices of the tensors that are assigned and never trained, as batch norm's moving averages are: by their name,
     or because they moved at the first update. A frozen layer's weights did not, and may be trained later."""
-    facts = next((m.weights for m in trace.models if m.index == model), ())
+    facts = _facts(trace, model)
     before, after = snapshot(trace, model, "initial"), snapshot(trace, model, "after_first_update")
     known = before is not None and after is not None and shapes_agree(before, after)
     moved = [not np.array_equal(x, y) for x, y in zip(before or (), after or ())] if known else []
@@ -199,7 +204,7 @@ def still(one: Trace, other: Trace, model: int) -> list[str]:
     (a, b), (x, y) = ends
     if a is None or b is None or x is None or y is None or not (shapes_agree(a, b) and shapes_agree(x, y)):
         return []
-    facts = next((m.weights for m in one.models if m.index == model), ())
+    facts = _facts(one, model)
     return [
         name
         for i, (name, _, _) in enumerate(facts[: min(len(a), len(x))])
@@ -234,7 +239,7 @@ def gradient_ratio(old: Trace, new: Trace, model: int) -> GradientRatio | None:
     a, b = first_update(old, model), first_update(new, model)
     if a is None or b is None or not shapes_agree(a, b):
         return None
-    facts = next((m.weights for m in old.models if m.index == model), ())
+    facts = _facts(old, model)
     places = [i for i in range(len(a)) if i >= len(facts) or facts[i][2]]
     x = np.concatenate([a[i].ravel() for i in places]) if places else np.zeros(0)
     y = np.concatenate([b[i].ravel() for i in places]) if places else np.zeros(0)

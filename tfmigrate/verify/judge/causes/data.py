@@ -140,14 +140,14 @@ def _skipped(e: Evidence) -> str:
     fit = next((fit for fit in e.new.fits if first is not None and fit.index == first.fit), None)
     if fit is None or fit.source != "generator" or first == e.old.steps[0]:
         return ""
-    if e.new.start is None or not e.new.start.keras.startswith("3.") or all(m.replicas < 2 for m in e.new.models):
+    if not e.spread_by_keras_3:
         return ""
     return ": Keras 3 under a strategy skips batches of a plain Python generator (TFM402)"
 
 
 def _ran_out(e: Evidence) -> str:
     """An epoch of Keras 3 that is shorter than the one before it and than the old one."""
-    if e.new.start is None or not e.new.start.keras.startswith("3."):
+    if not e.keras_3:
         return ""
     old, new = (Counter((s.fit, s.epoch) for s in trace.steps) for trace in (e.old, e.new))
     for (fit, epoch), count in new.items():

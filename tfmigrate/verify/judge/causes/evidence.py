@@ -66,6 +66,16 @@ class Evidence:
     new: Trace
     comparison: Comparison
 
+    @property
+    def keras_3(self) -> bool:
+        """Whether the new script ran on Keras 3."""
+        return self.new.start is not None and self.new.start.keras.startswith("3.")
+
+    @property
+    def spread_by_keras_3(self) -> bool:
+        """Whether Keras 3 trained one of the new models on several replicas."""
+        return self.keras_3 and any(model.replicas >= 2 for model in self.new.models)
+
     def row(self, start: str) -> Row | None:
         """The first broken row of the contract whose name begins so."""
         return next((row for row in self.comparison.broken if row.what.startswith(start)), None)

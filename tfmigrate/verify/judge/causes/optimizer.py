@@ -80,7 +80,7 @@ CLIPS = ("clipnorm", "clipvalue", "global_clipnorm")
 
 def clipped(e: Evidence) -> str | None:
     """Keras 3 clips before the replicas' gradients are added up (TFM310), which no setting shows."""
-    if e.new.start is None or not e.new.start.keras.startswith("3.") or all(m.replicas < 2 for m in e.new.models):
+    if not e.spread_by_keras_3:
         return None
     plain = [compiled for compiled in e.new.compiles if not compiled.own_apply]
     clips = {name for compiled in plain for name in CLIPS if compiled.config.get(name)}

@@ -21,7 +21,7 @@ def rows(e: Evidence) -> Divergence | None:
     if first is not None:
         old, new = first.old.samples or 0, first.new.samples or 0
         ratio = times(new / old) if old else ""
-        if ratio and first.new.call == "predict_on_batch" and e.new.start and e.new.start.keras.startswith("3."):
+        if ratio and first.new.call == "predict_on_batch" and e.keras_3:
             ratio += " (predict_on_batch of Keras 3 answers once for each replica)"
         return Divergence("rows", f"{old} rows became {new}{ratio}, first in {_call(first)}", None, first.index)
     first = next((p for p in pairs if same_inputs(p.old, p.new, e.comparison.tolerance) is False), None)
