@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import libcst as cst
 
 from tfmigrate.plan.edits import Argument, Arguments, Edit
+from tfmigrate.understand.lifecycle import Use
 from tfmigrate.understand.program import dotted
 from tfmigrate.understand.reaching import bound, explicit
 from tfmigrate.written import Code
@@ -31,6 +32,12 @@ WITH_TARGETS: Mapping[str, Sequence[str]] = {
     "test_on_batch": ("x", "y", "sample_weight"),
 }
 """The methods that take data with its targets, and their parameters in order."""
+
+
+def with_targets(use: Use) -> dict[str, cst.Arg]:
+    """The arguments of a method that takes data with its targets; none for another, or where they cannot be told."""
+    parameters = WITH_TARGETS.get(use.method)
+    return (named_arguments(use.call, parameters) if parameters is not None else None) or {}
 
 
 @dataclass(frozen=True)

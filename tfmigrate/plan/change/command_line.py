@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator
 import libcst as cst
 
 from tfmigrate.plan.change.calls import keywords, passed_as, text_of
+from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.syntax import index_of, last_word
+from tfmigrate.understand.values import Opaque
 
 
 def last_name(node: cst.CSTNode) -> str | None:
@@ -16,6 +18,11 @@ def last_name(node: cst.CSTNode) -> str | None:
     if isinstance(node, cst.Name | cst.Attribute):
         return last_word(node)
     return text_of(index_of(node))
+
+
+def is_option(node: cst.Attribute, facts: Facts) -> bool:
+    """Whether an attribute may be an option: `args.gpus`, where `args` holds what the command line gives."""
+    return any(isinstance(value, Opaque) and value.settings for value in facts.options(node.value))
 
 
 def is_of_absl(declaration: cst.Call) -> bool:

@@ -8,7 +8,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import WITH_TARGETS, named_arguments
+from tfmigrate.plan.change.calls import with_targets
 from tfmigrate.plan.change.model_outputs import inputs_given, outputs_given
 from tfmigrate.plan.data.made_batches import batches_made, targets_of
 from tfmigrate.plan.edits import Replace
@@ -98,10 +98,9 @@ def _has_one(given: _Given, model: ModelObject, facts: Facts) -> bool | None:
 
 def _dicts(use: Use) -> Iterator[cst.Dict]:
     """The dicts of one item that a call is given for targets or weights."""
-    parameters = WITH_TARGETS.get(use.method)
-    named = named_arguments(use.call, parameters) if parameters is not None and use.is_of_model else None
-    passed = [arg.value for name in ("y", "sample_weight") if named and (arg := named.get(name))]
-    validation = named.get("validation_data") if named else None
+    named = with_targets(use) if use.is_of_model else {}
+    passed = [named[name].value for name in ("y", "sample_weight") if name in named]
+    validation = named.get("validation_data")
     if validation is not None and isinstance(validation.value, cst.Tuple | cst.List):
         passed += [element.value for element in validation.value.elements[1:]]
     yield from (node for node in passed if isinstance(node, cst.Dict) and alone(node) is not node)

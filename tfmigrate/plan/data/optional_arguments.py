@@ -5,10 +5,10 @@ from __future__ import annotations
 import libcst as cst
 
 from tfmigrate.plan.change.calls import is_none, keywords
-from tfmigrate.plan.change.command_line import declarations, is_of_absl
+from tfmigrate.plan.change.command_line import declarations, is_of_absl, is_option
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.reaching import default_of
-from tfmigrate.understand.values import NOTHING, Opaque, Parameter, Value
+from tfmigrate.understand.values import NOTHING, Parameter, Value
 
 
 def may_be_none(facts: Facts, node: cst.BaseExpression) -> bool:
@@ -24,9 +24,10 @@ def _is_unset(facts: Facts, node: cst.BaseExpression) -> bool:
     """Whether an expression reads an option of the command line, which is None where it is not given."""
     if not isinstance(node, cst.Attribute):
         return False
-    settings = any(isinstance(value, Opaque) and value.settings for value in facts.options(node.value))
     declared = [keywords(call) for _, call in declarations(node, (facts.module,)) if not is_of_absl(call)]
-    return settings and any(named.keys().isdisjoint(("default", "required", "action")) for named in declared)
+    return is_option(node, facts) and any(
+        named.keys().isdisjoint(("default", "required", "action")) for named in declared
+    )
 
 
 def _is_optional(value: Value) -> bool:

@@ -9,14 +9,14 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import keywords
-from tfmigrate.plan.change.command_line import declarations, is_of_absl, last_name
+from tfmigrate.plan.change.command_line import declarations, is_of_absl, is_option, last_name
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import Module, dotted, names_imported
 from tfmigrate.understand.reaching import settled, value_above
 from tfmigrate.understand.scopes import Scopes
-from tfmigrate.understand.values import Literal, Opaque
+from tfmigrate.understand.values import Literal
 
 _COUNTS = {
     "fit": ("steps_per_epoch", "validation_steps"),
@@ -107,7 +107,7 @@ def _kind_of_result(operator: cst.BaseBinaryOp, sides: set[str | None]) -> str |
 
 def _is_float_option(node: cst.Attribute, facts: Facts, modules: Sequence[Module]) -> bool:
     """Whether it is what the command line gives for an option that is declared as a float."""
-    if not any(isinstance(option, Opaque) and option.settings for option in facts.options(node.value)):
+    if not is_option(node, facts):
         return False
     declared = [call for _, call in declarations(node, modules)]
     return bool(declared) and all(_is_float(call) for call in declared)
@@ -184,7 +184,7 @@ def is_count(
 
 def _is_integer_option(node: cst.Attribute, facts: Facts, modules: Sequence[Module]) -> bool:
     """Whether it is what the command line gives for an option that is declared as an integer, with a default."""
-    if not any(isinstance(option, Opaque) and option.settings for option in facts.options(node.value)):
+    if not is_option(node, facts):
         return False
     declared = [keywords(call) for _, call in declarations(node, modules) if not is_of_absl(call)]
     return bool(declared) and all(

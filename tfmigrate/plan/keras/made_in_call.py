@@ -13,6 +13,7 @@ from tfmigrate.plan.change.calls import has_stars, passed_as
 from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.compiled_functions import compiled
+from tfmigrate.plan.keras.own_layers import calls_of_layers
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
@@ -29,8 +30,6 @@ _WITH_WEIGHTS = frozenset(
     {"keras.models.load_model", "keras.models.model_from_json", "keras.models.Sequential"}
     | {f"keras.layers.{name}" for name in ("Dense", "Conv2D", "Conv2DTranspose", "Conv3D", "BatchNormalization")}
 )
-_IS_BASE = re.compile(r"keras\.(.*\.)?(Layer|Model)").fullmatch
-"""Also from where older versions keep them: keras.engine.topology.Layer."""
 _HELPER = "made_once"
 _IS_CONSTANT = (
     "this makes a variable each time it is traced, which TensorFlow 2 does not allow in training; nothing sets it: it "
@@ -63,12 +62,7 @@ def _in_layers(context: Context) -> Iterator[CallChange]:
 
 def _call_methods(facts: Facts) -> Iterator[cst.FunctionDef | cst.Lambda]:
     """The call() of each class of layers or models, where this module defines it."""
-    for cls in facts.classes:
-        bases = {names.canonical(base) for base in cls.outside_bases()}
-        call = cls.lookup("call")
-        if isinstance(call, FunctionValue) and call.module is facts.module:
-            if any(names.is_layer(base) or _IS_BASE(base) for base in bases):
-                yield call.node
+    return (method.node for method in calls_of_layers(facts) if method.module is facts.module)
 
 
 def _in_call(

@@ -12,7 +12,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import WITH_TARGETS, is_none, named_arguments, named_items, text_of
+from tfmigrate.plan.change.calls import WITH_TARGETS, is_none, named_arguments, named_items, text_of, with_targets
 from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.data.made_batches import batches_made, targets_of
 from tfmigrate.plan.edits import Replace
@@ -168,7 +168,7 @@ def named_targets(context: Context) -> Iterator[CallChange]:
     """Targets by name for some outputs alone, and weights of samples by name."""
     facts, scopes = context.facts, context.scopes
     for use in keras_calls(facts, *WITH_TARGETS):
-        named = named_arguments(use.call, WITH_TARGETS[use.method]) or {}
+        named = with_targets(use)
         order = common_order(use.models, context)
         parts = [[named[name].value if name in named else None for name in ("y", "sample_weight")]]
         validation = named["validation_data"].value if "validation_data" in named else None

@@ -8,7 +8,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import WITH_TARGETS, named_arguments, passed_as
+from tfmigrate.plan.change.calls import passed_as, with_targets
 from tfmigrate.plan.data.integer_arrays import IntegerArrays
 from tfmigrate.plan.edits import Insert, Rank, Replace
 from tfmigrate.plan.keras.compiled_functions import called, compiled, parameters_of
@@ -65,8 +65,8 @@ def _trained_on_integers(migration: Migration) -> frozenset[ModelObject]:
     for module, facts in migration.facts.modules.items():
         arrays = IntegerArrays(facts, migration.scopes_of(module))
         for use in facts.uses:
-            named = named_arguments(use.call, WITH_TARGETS[use.method]) if use.method in WITH_TARGETS else None
-            if named and "y" in named and arrays.are(named["y"].value):
+            named = with_targets(use)
+            if "y" in named and arrays.are(named["y"].value):
                 found |= use.models
     return frozenset(found)
 

@@ -13,8 +13,8 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import is_none, keywords, passed_as
 from tfmigrate.plan.keras.compiled_functions import compiled, parameters_of
+from tfmigrate.plan.keras.own_layers import calls_of_layers
 from tfmigrate.plan.names.context import Context, Migration
-from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, asked_in, dotted, last_attribute
 from tfmigrate.understand.reaching import bindings_of, explicit, is_parameter, value_of
@@ -40,7 +40,6 @@ _GIVING = frozenset(
 """Functions of the backend and of TensorFlow that give a tensor where they are given one."""
 _EQUAL = cst.Equal | cst.NotEqual | cst.In | cst.NotIn
 _ORDER = cst.LessThan | cst.LessThanEqual | cst.GreaterThan | cst.GreaterThanEqual
-_IS_BASE = re.compile(r"keras\.(.*\.)?(Layer|Model)").fullmatch
 _OBJECTS = (
     "a graph of TensorFlow 1 compared the tensor itself here, not its value, so {what} was always {result}; Keras "
     "3 stops with an error, and Keras 2 goes by the value. To train as before, write {result}; else compute it with "
@@ -129,11 +128,8 @@ def _entries(facts: Facts) -> Iterator[_Traced]:
                 yield _Traced(facts.module, given.value, frozenset(param.name.value for param in first))
             for function in _functions(facts.options(given.value)) if given is not None else ():
                 yield _Traced(function.module, function.node, frozenset(parameters_of(function)[:1]))
-    for cls in facts.classes:
-        bases = {names.canonical(base) for base in cls.outside_bases()}
-        method = cls.lookup("call")
-        if isinstance(method, FunctionValue) and any(names.is_layer(base) or _IS_BASE(base) for base in bases):
-            yield _Traced(method.module, method.node, frozenset(parameters_of(method)[:1]))
+    for method in calls_of_layers(facts):
+        yield _Traced(method.module, method.node, frozenset(parameters_of(method)[:1]))
 
 
 def _functions(values: Iterable[Value]) -> Iterator[FunctionValue]:

@@ -8,7 +8,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import WITH_TARGETS, is_none, is_true, keywords, named_arguments
+from tfmigrate.plan.change.calls import is_none, is_true, keywords, with_targets
 from tfmigrate.plan.change.model_outputs import outputs_given
 from tfmigrate.plan.keras.last_layers import layers_behind, layers_listed
 from tfmigrate.plan.names.context import Context
@@ -41,8 +41,7 @@ def check(context: Context) -> Iterator[CallChange]:
     facts, scopes = context.facts, context.scopes
     seen: set[cst.CSTNode] = set()
     for use in facts.uses:
-        named = named_arguments(use.call, WITH_TARGETS[use.method]) if use.method in WITH_TARGETS else None
-        weights = named.get("sample_weight") if named is not None else None
+        weights = with_targets(use).get("sample_weight")
         if weights is None or weights in seen or not use.models or _has_axes(settled(weights.value, scopes)):
             continue
         if all(_gives_places(model, facts, scopes) and _is_plain(model, facts) for model in use.models):
