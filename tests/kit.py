@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tfmigrate.result import FileResult
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
@@ -12,9 +14,14 @@ SETTINGS = Settings()
 def migrate(text: str, settings: Settings = SETTINGS, **modules: str) -> FileResult:
     """What becomes of train.py, which holds `text`, in a program with these other modules."""
     others = {f"{name}.py": module for name, module in modules.items()}
-    files = {file.path: file for file in migrate_sources({"train.py": text, **others}, settings)}
+    return migrate_files({"train.py": text, **others}, settings)["train.py"]
+
+
+def migrate_files(sources: Mapping[str, str], settings: Settings = SETTINGS) -> dict[str, FileResult]:
+    """What becomes of each file of a program, path to text."""
+    files = {file.path: file for file in migrate_sources(sources, settings)}
     assert not [file.error for file in files.values() if file.error]
-    return files["train.py"]
+    return files
 
 
 def check_migrated(text: str, settings: Settings = SETTINGS, **modules: str) -> FileResult:

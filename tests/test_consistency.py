@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.kit import migrate_files
 from tfmigrate import guard, migrate
 from tfmigrate.consistency import unresolved
 from tfmigrate.result import FileResult, Finding
-from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
 
 BUILD = "from keras.layers import Dense\nfrom keras.models import Sequential\n\n\ndef build():\n    return Sequential([Dense(1, input_shape=(4,))])\n"  # noqa: E501
@@ -40,7 +40,7 @@ USE = "{imports}\n\nmodel = {call}(build(), 2)\nmodel.compile('sgd', 'mse')\n"
 
 def migrated(sources: dict[str, str]) -> dict[str, FileResult]:
     """The results of a program, which must hold together in any case."""
-    results = {file.path: file for file in migrate_sources(sources, Settings())}
+    results = migrate_files(sources)
     after = {path: file.after for path, file in results.items()}
     assert unresolved(after) <= unresolved(sources)
     for file in results.values():
@@ -261,7 +261,7 @@ def test_a_program_that_would_change_without_a_reason_is_left_as_it_is(monkeypat
         imports="from build import build\nfrom keras.utils import multi_gpu_model", call="multi_gpu_model"
     )
     sources = {"build.py": BUILD, "train.py": text}
-    results = {file.path: file for file in migrate_sources(sources, Settings())}
+    results = migrate_files(sources)
     assert {path: file.after for path, file in results.items()} == sources
     (finding,) = [f for f in results["train.py"].findings if f.action == "refuse"]
     assert "build.py would change and no finding says why" in finding.message

@@ -3,10 +3,9 @@ from __future__ import annotations
 import libcst as cst
 import pytest
 
+from tests.kit import migrate
 from tfmigrate.edit.apply import apply
 from tfmigrate.plan.edits import Replace
-from tfmigrate.rewrite import migrate_sources
-from tfmigrate.settings import Settings
 from tfmigrate.walk import walk
 
 BEHIND_A_BACKSLASH = """from keras.layers import Dense
@@ -90,7 +89,7 @@ def test_continuation_lines_follow_their_bracket(before: str, changes: dict[str,
 
 
 def test_lines_behind_a_backslash_are_indented_with_their_statement() -> None:
-    (file,) = migrate_sources({"train.py": BEHIND_A_BACKSLASH}, Settings())
+    file = migrate(BEHIND_A_BACKSLASH)
     assert (
         """    with strategy.scope():
         model = build() \\

@@ -7,11 +7,10 @@ import re
 import pytest
 
 from tests import forks
-from tests.kit import SETTINGS, actions, check_migrated, migrate
+from tests.kit import SETTINGS, actions, check_migrated, migrate, migrate_files
 from tfmigrate.plan.keras.names_depended_on import snake
 from tfmigrate.plan.keras.one_more import ARGUMENTS, layer_of
 from tfmigrate.result import FileResult
-from tfmigrate.rewrite import migrate_sources
 
 HEAD = """\
 from {keras}.layers import BatchNormalization, Conv2D, Flatten, LeakyReLU
@@ -371,10 +370,7 @@ def test_layers_of_another_module_are_counted_with_it() -> None:
     parts = "from keras.layers import Dense\n\n\ndef head(x):\n    return Dense(1)(Dense(4)(x))\n"
     code = "from parts import head\n\nrows = Input((4,))\nmodel = Model(rows, head(Dense(8)(rows)))"
     text = 'print(model.get_layer("dense_2"), model.get_layer("dense_1"))'
-    files = {
-        file.path: file
-        for file in migrate_sources({"train.py": PROGRAM.format(code=code, text=text), "parts.py": parts}, SETTINGS)
-    }
+    files = migrate_files({"train.py": PROGRAM.format(code=code, text=text), "parts.py": parts}, SETTINGS)
     assert 'head(Dense(8, name="dense_1")(rows))' in files["train.py"].after
     assert 'Dense(1, name="dense_2")(Dense(4)(x))' in files["parts.py"].after
 

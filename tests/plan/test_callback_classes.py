@@ -6,8 +6,6 @@ import pytest
 
 from tests.kit import check_migrated, check_unchanged, migrate
 from tfmigrate.result import FileResult
-from tfmigrate.rewrite import migrate_sources
-from tfmigrate.settings import Settings
 
 HEAD = """\
 import numpy as np
@@ -309,9 +307,7 @@ def test_a_parallel_model_that_stays_keeps_its_template() -> None:
     done = (
         "\n\ndef again(data):\n    net = Sequential([Dense(1, input_shape=(4,))])\n    net = multi_gpu_model(net, 2)\n"
     )
-    (file,) = migrate_sources(
-        {"train.py": late + done + "    net.compile('sgd', 'mse')\n    net.fit(data)\n"}, Settings()
-    )
+    file = migrate(late + done + "    net.compile('sgd', 'mse')\n    net.fit(data)\n")
     assert file.status == "refused"
     assert "parallel.callback_model = model\n" in file.after
 

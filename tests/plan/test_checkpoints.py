@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kit import migrate
+from tests.kit import migrate, migrate_files
 from tfmigrate.result import FileResult
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
@@ -260,7 +260,7 @@ model.save_weights("runs/last.h5")
 
 
 def test_a_file_has_its_new_name_in_every_module_of_the_program() -> None:
-    files = {file.path: file for file in migrate_sources({"nets.py": NETS, "train.py": WRITES}, Settings())}
+    files = migrate_files({"nets.py": NETS, "train.py": WRITES})
     nets, train = files["nets.py"], files["train.py"]
     assert 'load_weights("runs/last.weights.h5")' in nets.after
     assert 'load_weights("imagenet.h5")' in nets.after

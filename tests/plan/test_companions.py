@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kit import actions, migrate, with_model
+from tests.kit import actions, migrate, migrate_files, with_model
 from tfmigrate.migrate import migrate_bytes
 from tfmigrate.result import FileResult
 from tfmigrate.rewrite import migrate_sources
@@ -768,7 +768,7 @@ def test_an_unread_optimizer_is_reported_in_the_module_that_makes_it(wrapped: st
         "def net():\n    return Sequential([Dense(1, input_shape=(4,))])\n\n\n"
         "def stepper():\n    kind = TASK['class']\n    return kind(**TASK['settings'])\n"
     )
-    files = {file.path: file for file in migrate_sources({"train.py": train, "parts.py": parts}, Settings())}
+    files = migrate_files({"train.py": train, "parts.py": parts})
     told = {path: [f.line for f in file.findings if "cannot be read" in f.message] for path, file in files.items()}
     assert told == {"train.py": [], "parts.py": [11]}
 

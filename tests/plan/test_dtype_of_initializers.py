@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kit import SETTINGS, migrate
-from tfmigrate.rewrite import migrate_sources
+from tests.kit import SETTINGS, migrate, migrate_files
 
 TRAIN = """
 from keras.layers import Dense
@@ -31,7 +30,7 @@ parallel.compile(loss="mse", optimizer="sgd")
 def test_a_function_that_another_module_gives_to_a_layer(body: str, done: str) -> None:
 
     own = f"import numpy as np\nfrom keras import backend as K\n\n\ndef fill(shape, dtype=None):\n    return {body}\n"
-    files = {file.path: file for file in migrate_sources({"train.py": TRAIN, "own.py": own}, SETTINGS)}
+    files = migrate_files({"train.py": TRAIN, "own.py": own}, SETTINGS)
     text = files["own.py"].after
     assert f"return {done}\n" in text
     assert ("import tensorflow as tf\n" in text) == ("as_dtype" in done)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tfmigrate.rewrite import migrate_sources
-from tfmigrate.settings import Settings
+from tests.kit import migrate
 
 PROGRAM = """import os
 from keras.layers import Dense
@@ -26,8 +25,7 @@ WRAPPED = """    if gpus > 1:
 
 
 def migrated(lines: str) -> str:
-    (file,) = migrate_sources({"train.py": PROGRAM.format(lines)}, Settings())
-    assert file.error is None
+    file = migrate(PROGRAM.format(lines))
     assert file.status == "migrated"
     return file.after.partition("def train")[2]
 
@@ -62,5 +60,5 @@ def test_other_lines_stay(lines: str) -> None:
 
 def test_a_line_that_reads_what_is_only_known_there_stays() -> None:
     lines = "    gpus = len(model.layers)\n" + WRAPPED
-    (file,) = migrate_sources({"train.py": PROGRAM.format(lines)}, Settings())
+    file = migrate(PROGRAM.format(lines))
     assert file.status == "refused"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kit import check_migrated, migrate
+from tests.kit import check_migrated, migrate, migrate_files
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
 
@@ -39,7 +39,7 @@ def build():
 
 def test_what_it_imports_and_what_imports_that_leave_too() -> None:
     texts = {"train.py": TRAIN, "network.py": NETWORK, "show.py": "from keras import backend\nimport network\n"}
-    files = {file.path: file for file in migrate_sources({**texts, "apart.py": "import keras\n"}, Settings())}
+    files = migrate_files({**texts, "apart.py": "import keras\n"})
     assert files["train.py"].after == TRAIN.partition("\n")[2]
     assert "from tensorflow.keras.layers import Layer, Dense\n" in files["network.py"].after
     assert files["show.py"].after == "from tensorflow.keras import backend\nimport network\n"
@@ -51,7 +51,7 @@ def test_what_is_not_in_tensorflow_is_told_of_the_module_that_it_imports() -> No
         "import backend as K\n",
         "import backend as K\nfrom keras.legacy import interfaces\n\nprint(interfaces)\n",
     )
-    files = {file.path: file for file in migrate_sources({"train.py": TRAIN, "network.py": network}, Settings())}
+    files = migrate_files({"train.py": TRAIN, "network.py": network})
     assert [f.message for f in files["network.py"].findings if f.action == "warn" and "keras.legacy" in f.message]
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.kit import check_migrated, migrate
+from tests.kit import check_migrated, migrate, migrate_files
 from tfmigrate.migrate import migrate_bytes
 from tfmigrate.result import FileResult
 from tfmigrate.rewrite import migrate_sources
@@ -95,7 +95,7 @@ def test_a_file_of_which_nothing_is_left_is_named_for_deletion(more: str, empty:
     own, _, script = dress.partition("\nmodel = ")
     script = f"{imports}from dress import Parallel\n\nmodel = {script}"
     sources = {"dress.py": f'"""Dress."""\n{imports.replace("import sys", "")}{more}{own}', "train.py": script}
-    files = {file.path: file for file in migrate_sources(sources, Settings())}
+    files = migrate_files(sources)
     (message,) = [finding.message for finding in files["dress.py"].findings if finding.code == "TFM001"]
     assert message.endswith("; nothing else is in this file: delete it" if empty else "is removed")
     assert "class Parallel" not in files["dress.py"].after
@@ -594,6 +594,6 @@ def test_a_file_that_another_one_imports_is_not(other: str) -> None:
     own, _, script = dress.partition("\nmodel = ")
     script = f"{imports}{other}from dress import Parallel\n\nmodel = {script}"
     sources = {"dress.py": f"{imports.replace('import sys', '')}{own}", "train.py": script}
-    files = {file.path: file for file in migrate_sources(sources, Settings())}
+    files = migrate_files(sources)
     assert "class Parallel" not in files["dress.py"].after
     assert not [finding for finding in files["dress.py"].findings if "delete it" in finding.message]

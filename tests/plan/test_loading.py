@@ -6,8 +6,6 @@ import pytest
 
 from tests.kit import migrate
 from tfmigrate.plan.data.sequences import LOADING
-from tfmigrate.rewrite import migrate_sources
-from tfmigrate.settings import Settings
 
 HEAD = """from keras.layers import Dense
 from keras.models import Sequential
@@ -88,9 +86,7 @@ def test_data_that_may_be_a_sequence_is_reported(data: str, told: bool) -> None:
 
 
 def test_a_sequence_in_epochs_is_loaded_as_it_was() -> None:
-    (file,) = migrate_sources(
-        {"train.py": f"{HEAD}parallel.fit_generator(train, steps_per_epoch=3, epochs=2, workers=8)\n"}, Settings()
-    )
+    file = migrate(f"{HEAD}parallel.fit_generator(train, steps_per_epoch=3, epochs=2, workers=8)\n")
     assert "train.workers = 8\nmodel.fit(Epochs(train, 3), epochs=2)" in file.after
     assert 'self.workers = getattr(data, "workers", 1)' in file.after
     assert "self.max_queue_size" not in file.after
@@ -117,7 +113,7 @@ def test_epochs_copy_no_more_than_the_program_asks_for(head: str, asked: str, co
 
 def test_one_that_is_made_in_the_call_is_loaded_so_in_epochs_too() -> None:
     call = "parallel.fit_generator(Rows(), steps_per_epoch=3, epochs=2, workers=int(count() / 2))"
-    (file,) = migrate_sources({"train.py": f"{HEAD}{call}\n"}, Settings())
+    file = migrate(f"{HEAD}{call}\n")
     assert file.after.endswith("""
 train_sequence = Rows()
 train_sequence.workers = int(count() / 2)

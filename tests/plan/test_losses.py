@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.kit import check_migrated, migrate
+from tests.kit import check_migrated, migrate, migrate_files
 from tfmigrate.result import FileResult
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
@@ -655,7 +655,7 @@ with strategy.scope():
     model.compile("adam", loss=make())
 model.fit(data)
 """
-    files = {file.path: file for file in migrate_sources({"losses.py": losses, "train.py": train}, Settings())}
+    files = migrate_files({"losses.py": losses, "train.py": train})
     assert [(one.code, one.line, one.action) for one in files["train.py"].findings] == [("TFM403", 7, "warn")]
     assert all(file.before == file.after for file in files.values())
 

@@ -6,9 +6,8 @@ from textwrap import dedent
 
 import pytest
 
+from tests.kit import migrate
 from tfmigrate.result import FileResult
-from tfmigrate.rewrite import migrate_sources
-from tfmigrate.settings import Settings
 
 BASE = """
     from keras.layers import Dense
@@ -47,9 +46,7 @@ BASE = """
 
 
 def one(code: str, base: str = BASE) -> FileResult:
-    (file,) = migrate_sources({"train.py": dedent(base + code).lstrip("\n")}, Settings())
-    assert file.error is None
-    return file
+    return migrate(dedent(base + code).lstrip("\n"))
 
 
 def refused(file: FileResult) -> list[str]:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kit import check_migrated, migrate
-from tfmigrate.rewrite import migrate_sources
-from tfmigrate.settings import Settings
+from tests.kit import check_migrated, migrate, migrate_files
 
 PROGRAM = """\
 {imports}
@@ -49,7 +47,7 @@ def test_a_name_that_is_used_otherwise_stays_and_is_refused(other: str) -> None:
 def test_a_name_that_another_module_imports_stays() -> None:
     tools = "import tensorflow as tf\nspread = tf.keras.utils.multi_gpu_model\n"
     train = PROGRAM.format(imports=LAYERS + "from tools import spread", call="spread")
-    after = {file.path: file for file in migrate_sources({"tools.py": tools, "train.py": train}, Settings())}
+    after = migrate_files({"tools.py": tools, "train.py": train})
     assert after["tools.py"].after == tools
     assert [finding.action for finding in after["tools.py"].findings] == ["refuse"]
 
@@ -95,7 +93,7 @@ def test_what_is_passed_on_beside_model_and_gpus_says_where_the_model_stands(giv
         f"def spread(model, gpus, **more):\n    return multi_gpu_model({given})\n\n\n"
         "net = spread(Sequential([Dense(1, input_shape=(4,))]), 2, cpu_merge=False)\nnet.compile('sgd', 'mse')\n"
     )
-    (file,) = migrate_sources({"train.py": source}, Settings())
+    file = migrate(source)
     assert file.status == "migrated", file.findings
     assert "multi_gpu_model" not in file.after
     assert "    net = Sequential([Dense(1, input_shape=(4,))])\n    net.compile('sgd', 'mse')\n" in file.after
@@ -109,5 +107,5 @@ def test_what_may_hold_the_model_or_the_number_is_refused(given: str) -> None:
         f"def spread(model, gpus, **more):\n    return multi_gpu_model({given})\n\n\n"
         "net = spread(Sequential([Dense(1, input_shape=(4,))]), 2)\nnet.compile('sgd', 'mse')\n"
     )
-    (file,) = migrate_sources({"train.py": source}, Settings())
+    file = migrate(source)
     assert [finding.code for finding in file.findings if finding.action == "refuse"] == ["TFM106"]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.kit import migrate
 from tests.plan.whole import migrated
-from tfmigrate.rewrite import migrate_sources
-from tfmigrate.settings import Settings
 
 IMPORTS = (
     "from keras.layers import Dense\nfrom keras.models import Sequential\nfrom keras.utils import multi_gpu_model\n\n"
@@ -117,10 +116,7 @@ def test_outputs_that_are_set_make_a_model(outputs: str, new: str) -> None:
 
 def test_the_model_that_is_made_stands_in_the_scope_of_one_that_is_trained() -> None:
     lines = "net = Sequential([Dense(2, input_shape=(4,)), Dense(1)])\nnet.outputs = [net.layers[0].output]\n"
-    (result,) = migrate_sources(
-        {"train.py": f"{IMPORTS}{lines}parallel = multi_gpu_model(net, gpus=2)\nparallel.compile('sgd', 'mse')\n"},
-        Settings(),
-    )
+    result = migrate(f"{IMPORTS}{lines}parallel = multi_gpu_model(net, gpus=2)\nparallel.compile('sgd', 'mse')\n")
     assert (
         "\n    net = tf.keras.Model(net.inputs, net.layers[0].output)\n    net.compile('sgd', 'mse')\n" in result.after
     )

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kit import check_migrated, check_refused, check_unchanged, migrate
-from tfmigrate.rewrite import migrate_sources
-from tfmigrate.settings import Settings
+from tests.kit import check_migrated, check_refused, check_unchanged, migrate, migrate_files
 
 CLASS = """\
 import tensorflow as tf
@@ -66,7 +64,7 @@ model.summary()
 
 def test_it_is_followed_from_one_file_to_another() -> None:
     user = "from parallel import ParallelModel\nfrom tensorflow.keras import layers as L, models as M\n\n\n" + USE
-    files = {file.path: file for file in migrate_sources({"parallel.py": CLASS, "train.py": user}, Settings())}
+    files = migrate_files({"parallel.py": CLASS, "train.py": user})
     assert "ParallelModel" not in files["train.py"].after + files["parallel.py"].after
     assert [finding.message for finding in files["parallel.py"].findings] == [
         "the class ParallelModel, which splits the batch among the GPUs, is removed; nothing else is in this file: "

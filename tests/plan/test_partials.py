@@ -6,9 +6,8 @@ from textwrap import dedent
 
 import pytest
 
+from tests.kit import migrate
 from tfmigrate.result import FileResult
-from tfmigrate.rewrite import migrate_sources
-from tfmigrate.settings import Settings
 
 NETS = """
     from functools import partial
@@ -30,9 +29,7 @@ NETS = """
 
 
 def one(code: str) -> FileResult:
-    (file,) = migrate_sources({"train.py": dedent(NETS + code).lstrip("\n")}, Settings())
-    assert file.error is None
-    return file
+    return migrate(dedent(NETS + code).lstrip("\n"))
 
 
 def refused(file: FileResult) -> list[str]:

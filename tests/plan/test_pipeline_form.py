@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from tests.everyday import fake_tensorflow
-from tests.kit import check_migrated
+from tests.kit import check_migrated, migrate
 from tfmigrate.plan.helpers import definition
 from tfmigrate.result import FileResult
-from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
 
 HEAD = """import h5py
@@ -37,9 +36,7 @@ ARRAYS = "\nmodel.fit(x, y, batch_size=64)\n"
 
 def migrated(data: str, settings: Settings | None = None) -> FileResult:
     text = f"{HEAD}{data}\nparallel.fit(x, y, batch_size=64)\n"
-    (file,) = migrate_sources({"train.py": text}, settings or Settings())
-    assert file.error is None
-    return file
+    return migrate(text, settings or Settings())
 
 
 @pytest.mark.parametrize(
@@ -80,7 +77,7 @@ def test_a_setting_decides(asked: str, form: str) -> None:
 def test_a_long_call_has_an_argument_a_line(width: int, lines: int) -> None:
     y = "y" * (1 + width - len("train_dataset = shuffled_batches((x, y), len(x), global_batch_size)"))
     text = f"{HEAD}x, {y} = load()\nparallel.fit(x, {y}, batch_size=64)\n"
-    (file,) = migrate_sources({"train.py": text}, Settings(pipeline="gather"))
+    file = migrate(text, Settings(pipeline="gather"))
     call = file.after.partition("in_sync\n")[2].partition("model.fit(")[0]
     assert call.startswith("train_dataset = shuffled_batches(")
     assert call.count("\n") == lines

@@ -7,9 +7,9 @@ import re
 
 import pytest
 
+from tests.kit import migrate
 from tfmigrate import old_keras
 from tfmigrate.result import FileResult
-from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
 
 SCRIPT = """\
@@ -32,8 +32,7 @@ train(arguments, *numbers)
 
 def migrated(call: str, keras: str = "keras", settings: Settings | None = None) -> FileResult:
     text = SCRIPT.format(keras=keras, optimizer=call.partition("(")[0], call=call)
-    (result,) = migrate_sources({"train.py": text}, settings or Settings())
-    return result
+    return migrate(text, settings or Settings())
 
 
 def optimizer_of(result: FileResult) -> str:

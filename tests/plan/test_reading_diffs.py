@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.kit import SETTINGS, check_migrated
+from tests.kit import SETTINGS, check_migrated, migrate
 from tfmigrate.rewrite import migrate_sources
 
 HEAD = """\
@@ -67,7 +67,7 @@ def test_what_one_turn_of_a_loop_builds_for_the_next_stays_in_the_scope() -> Non
                 model = multi_gpu_model(model, 2)
         model.compile('sgd', 'mse')
     """
-    found = migrate_sources({"train.py": HEAD + dedent(code)}, SETTINGS)[0]
+    found = migrate(HEAD + dedent(code), SETTINGS)
     assert found.status == "refused" or "with strategy.scope():" in found.after.split("model = build()")[0]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.kit import migrate
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
 
@@ -51,7 +52,7 @@ REFUSED = {
 @pytest.mark.parametrize("what", REFUSED)
 def test_what_is_said(what: str) -> None:
     code, message = REFUSED[what]
-    (file,) = migrate_sources({"train.py": HEAD + code}, Settings())
+    file = migrate(HEAD + code)
     assert [finding.message for finding in file.findings if finding.action == "refuse"][-1] == message
 
 

@@ -47,7 +47,7 @@ parallel_model.{call}
 
 def migrated(call: str, settings: Settings | None = None) -> tuple[str, list[str]]:
     """The last statement, and what was done of TFM409."""
-    (result,) = migrate_sources({"train.py": SCRIPT.format(call=call)}, settings or Settings())
+    result = migrate(SCRIPT.format(call=call), settings or Settings())
     last = cst.Module(cst.parse_module(result.after).body[-1:]).code
     return last, [finding.action for finding in result.findings if finding.code == "TFM409"]
 
@@ -113,7 +113,7 @@ def test_each_fit_has_its_own_steps() -> None:
 
 def test_a_second_fix_changes_nothing() -> None:
     once = migrate(SCRIPT.format(call="fit_generator(rows, 3, 2)"))
-    (again,) = migrate_sources({"train.py": once.after}, Settings())
+    again = migrate(once.after)
     assert again.after == once.after
 
 
@@ -293,7 +293,7 @@ def test_only_what_may_be_no_integer_is_rounded(steps: str, whole: bool) -> None
         "parser.add_argument('--unset', type=int)\nargs = parser.parse_args()\n"
     )
     text = head + SCRIPT.format(call=f"fit_generator(pictures, steps_per_epoch={steps}, epochs=2)")
-    (result,) = migrate_sources({"train.py": text}, Settings())
+    result = migrate(text)
     assert "class Epochs" in result.after
     assert ("self.steps = steps\n" in result.after) is whole
     assert ("rounded up" in result.after) is not whole

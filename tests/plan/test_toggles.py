@@ -6,6 +6,7 @@ from textwrap import dedent, indent
 
 import pytest
 
+from tests.kit import migrate
 from tfmigrate.result import FileResult
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
@@ -275,7 +276,7 @@ for step in range(3):
 @pytest.mark.parametrize("flag", ["parallel.trainable = False", "critic.trainable = False"])
 @pytest.mark.parametrize("inner", ["parallel", "critic"])
 def test_the_flag_of_a_parallel_model_is_that_of_the_one_model_there_will_be(flag: str, inner: str) -> None:
-    (file,) = migrate_sources({"train.py": FLAGGED.format(flag=flag, inner=inner)}, Settings())
+    file = migrate(FLAGGED.format(flag=flag, inner=inner))
     assert "    critic.trainable = True\n    critic.train_on_batch(" in file.after
     assert "    critic.trainable = False\n    whole.train_on_batch(" in file.after
     assert {finding.action for finding in file.findings if finding.code == "TFM401"} == {"rewrite"}

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kit import actions, check_migrated
-from tfmigrate.rewrite import migrate_sources
-from tfmigrate.settings import Settings
+from tests.kit import actions, check_migrated, migrate
 
 SCRIPT = """\
 from distutils.version import LooseVersion
@@ -23,8 +21,7 @@ OLD, NEW, MENDED = "print(tf.log(3.0))", "print(tf.math.log(3.0))", "print(tf.ma
 
 
 def migrated(lines: str) -> str:
-    (file,) = migrate_sources({"train.py": SCRIPT.format(lines)}, Settings())
-    assert file.error is None
+    file = migrate(SCRIPT.format(lines))
     assert "multi_gpu_model" not in file.after
     return file.after
 

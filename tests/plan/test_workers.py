@@ -242,13 +242,13 @@ model.save("model.keras")
 @pytest.mark.parametrize("unused", ["", "from tensorflow.keras.utils import multi_gpu_model\n"])
 def test_a_program_halfway_there_needs_one_run(strategy: str, unused: str) -> None:
     settings = Settings(strategy=strategy)
-    (file,) = migrate_sources({"train.py": HALFWAY.format(unused=unused)}, settings)
+    file = migrate(HALFWAY.format(unused=unused), settings)
     assert "TFM411" in {finding.code for finding in file.findings}
     assert "multi_gpu_model" not in file.after
     assert ("MultiWorkerMirroredStrategy" in file.after) == (strategy == "multi-worker")
     made = file.after.index("MirroredStrategy()")
     assert made < file.after.index("model = Sequential") < file.after.index("model.compile")
-    (again,) = migrate_sources({"train.py": file.after}, settings)
+    again = migrate(file.after, settings)
     assert again.after == file.after
 
 

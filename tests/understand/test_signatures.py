@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tfmigrate.rewrite import migrate_sources
-from tfmigrate.settings import Settings
+from tests.kit import migrate
 
 PROGRAM = """from keras.layers import Dense
 from keras.models import Sequential
@@ -43,6 +42,5 @@ from keras.utils import multi_gpu_model
     ],
 )
 def test_a_call_that_does_not_fit_is_refused(head: str, call: str, fits: bool) -> None:
-    (file,) = migrate_sources({"train.py": PROGRAM.format(head=head, call=call)}, Settings())
-    assert file.error is None
+    file = migrate(PROGRAM.format(head=head, call=call))
     assert [f.code for f in file.findings if f.action == "refuse"] == ([] if fits else ["TFM106"])

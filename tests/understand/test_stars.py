@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tfmigrate.rewrite import migrate_sources
-from tfmigrate.settings import Settings
+from tests.kit import migrate
 from tfmigrate.understand.stars import brought
 
 
@@ -49,7 +48,7 @@ network = network(3)
 parallel = multi_gpu_model(network, gpus=2)
 parallel.compile(loss="mse", optimizer=Adam(lr=0.01))
 """
-    (file,) = migrate_sources({"train.py": before}, Settings())
+    file = migrate(before)
     assert file.status == "migrated"
     assert "with strategy.scope():\n    network = network(3)\n" in file.after
     assert "optimizer=Adam(learning_rate=0.01)" in file.after
@@ -73,7 +72,7 @@ model = Model(words, x)
 model = multi_gpu_model(model, gpus=2)
 model.compile("sgd", "mse")
 """
-    (file,) = migrate_sources({"train.py": before}, Settings())
+    file = migrate(before)
     scoped = file.after.split("with strategy.scope():\n")[1]
     layer = "Embedding(10, 4)"
     assert f"    embedding = {layer}\n    x = embedding(words)\n    if GATED:\n        gate = Gate(3)\n" in scoped
@@ -94,5 +93,5 @@ def Adam(lr):
 model = multi_gpu_model(Sequential([Dense(1, input_shape=(2,))]), gpus=2)
 model.compile(loss="mse", optimizer=Adam(lr=0.01))
 """
-    (file,) = migrate_sources({"train.py": before}, Settings())
+    file = migrate(before)
     assert "optimizer=Adam(lr=0.01)" in file.after
