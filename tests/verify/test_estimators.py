@@ -17,7 +17,8 @@ from tfmigrate.verify.judge.compare import Comparison, compare
 from tfmigrate.verify.judge.controls import ESTIMATOR_CONTROLS, mutants
 from tfmigrate.verify.judge.plan import VerifyOptions
 from tfmigrate.verify.judge.verdict import verify
-from tfmigrate.verify.probe.estimators import Features, Watcher
+from tfmigrate.verify.probe.estimator_models import Features
+from tfmigrate.verify.probe.estimators import Watcher
 from tfmigrate.verify.run.experiment import run
 from tfmigrate.verify.run.launch import Launch
 from tfmigrate.verify.run.program import program_of

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tfmigrate.verify.probe import facts, remainder, restored, restored_callbacks, restored_optimizers, seeded
+from tfmigrate.verify.probe import facts, remainder, restored_callbacks, restored_files, restored_optimizers, seeded
 
 
 class Layer:
@@ -156,7 +156,7 @@ def test_the_restored_keras_3_saves_weights_by_the_name_asked_for(tmp_path: Path
             return filepath
 
     keras_3 = SimpleNamespace(is_keras3=True, root=SimpleNamespace(models=SimpleNamespace(Model=Model)))
-    restored.restore_weight_files(keras_3)
+    restored_files.restore_weight_files(keras_3)
     shipped, own, at_checkpoint = (str(tmp_path / name) for name in ("shipped.h5", "own.h5", "best.h5"))
     with h5py.File(shipped, "w") as file:
         file.attrs["layer_names"] = ["dense"]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.kit import check_migrated
-from tfmigrate.verify.probe import restored as restored_probe
+from tfmigrate.verify.probe import restored_generators
 from tfmigrate.verify.run import experiment
 from tfmigrate.verify.run.launch import Launch
 from tfmigrate.verify.run.runtimes import Runtime
@@ -134,7 +134,9 @@ def test_habits_of_its_time(keras: int, tmp_path: Path, runtime_for: Callable[[s
 
 
 def test_a_generator_may_name_what_it_gives() -> None:
-    inputs, targets = restored_probe.as_tuples(({"one": np.ones(2), "pair": [np.zeros(1), np.ones(1)]}, [np.ones(3)]))
+    inputs, targets = restored_generators.as_tuples(
+        ({"one": np.ones(2), "pair": [np.zeros(1), np.ones(1)]}, [np.ones(3)])
+    )
     assert sorted(inputs) == ["one", "pair"]
     assert isinstance(inputs["pair"], tuple)
     assert targets[0].shape == (3,)

@@ -15,81 +15,11 @@ import numpy as np
 
 from . import remainder
 from .aligned import reseed
-from .content import added, fingerprint, row_hashes, rows_anyhow, rows_sketch
+from .content import added, rows_anyhow, rows_sketch
+from .eager_batches import Batch, Layout, Share
+from .eager_data import ordered, row_of_zeros
 from .graph import PROBE_LEARNING_RATE, dense, epoch_callback, loss_text, of_outputs, settings
 from .towers import replicas_of
-
-
-class Batch(object):
-    """One step's data as the replicas got it: each of `parts` are a replica's flat arrays, `layout` tells which is
-    which."""
-
-    def __init__(self):
-        self.parts = []
-        self.hashes = []
-        self.losses = []
-        self.layout = None
-        self.learning_rate = None
-        self.gradients = []
-        """Of the first step, by replica: (the weights' ids, arrays)."""
-        self.wants_gradients = False
-
-    def keep(self, losses, rate, arrays, layout):
-        """What the next replica passed out."""
-        self.losses.append([float(loss) for loss in losses])
-        self.parts.append(arrays)
-        self.hashes.append([row_hashes(np.atleast_1d(arrays[i])) for i in layout.order])
-        self.layout = layout
-        if rate:
-            self.learning_rate = float(rate[0])
-
-    @property
-    def loss(self):
-        """The mean over all samples, of what each replica told as [sum, count]; None where none told any."""
-        sums = [sum(column) for column in zip(*self.losses)]
-        return sums[0] / sums[1] if sums and sums[1] else None
-
-    def gradient(self):
-        """What the optimizer is given: by the weight's id, the sum over the replicas."""
-        total = {}
-        for weights, arrays in self.gradients:
-            for weight, array in zip(weights, arrays):
-                total[weight] = total[weight] + array if weight in total else array
-        return total
-
-    def weights(self, whole_in_each):
-        """The sample weights of the global batch, an array for each output that has some; None where none is known."""
-        if not self.parts or not self.layout.order:
-            return None
-        replicas = slice(1 if whole_in_each else None)
-        return [
-            np.concatenate([np.atleast_1d(arrays[i]) for arrays in self.parts[replicas]]) for i in self.layout.weights
-        ]
-
-    def whole(self, whole_in_each):
-        """(leaves, fingerprint) of the global batch: inputs then targets, each as the list of the replicas' parts; in
-        `train_on_batch` of Keras 3 each replica holds the whole of it."""
-        if not self.parts:
-            return None, None
-        replicas = slice(1 if whole_in_each else None)
-        leaves = [[np.atleast_1d(arrays[i]) for arrays in self.parts[replicas]] for i in self.layout.order]
-        return leaves, fingerprint(zip(*self.hashes[replicas]))
-
-
-class Share(object):
-    """What one replica passes out of its step: (sum and count of its losses, learning rate, batch), each a list."""
-
-    def __init__(self, losses, rate, tensors, layout):
-        self.tensors = losses, rate, tensors
-        self.layout = layout
-
-
-class Layout(object):
-    def __init__(self, order, weights):
-        self.order = order
-        """Of the tensors: inputs, then targets."""
-        self.weights = weights
-        """Which of the tensors are sample weights."""
 
 
 class EagerKeras(object):
@@ -454,34 +384,6 @@ def learning_rate(optimizer):
     return rate(optimizer.iterations) if callable(rate) and not hasattr(rate, "numpy") else rate
 
 
-def unpack(data):
-    """(inputs, targets) of what `train_step` gets."""
-    if isinstance(data, list):
-        data = tuple(data)
-    if not isinstance(data, tuple):
-        return data, None
-    return data[0], data[1] if len(data) > 1 else None
-
-
-def input_names(model):
-    """In the order in which the model takes them; Keras 3 has no list of them, but its inputs bear them."""
-    names = getattr(model, "input_names", None)
-    return names or [getattr(tensor, "name", None) for tensor in getattr(model, "inputs", None) or []]
-
-
-def ordered(tf, model, data):
-    """The tensors of a batch: inputs, then targets."""
-    inputs, targets = unpack(data)
-    return in_order(tf, inputs, input_names(model)) + in_order(tf, targets, getattr(model, "output_names", None))
-
-
-def in_order(tf, values, names):
-    """The tensors of one side of a batch: by the model's names where they are in a dict, else as they come."""
-    if isinstance(values, dict) and names and all(name in values for name in names):
-        return [values[name] for name in names if values[name] is not None]
-    return [leaf for leaf in tf.nest.flatten(values) if leaf is not None]
-
-
 def loss_tracker(model, own_step):
     """The metric that holds the running mean of the loss; None where a step of the script's own keeps none by the name
     "loss" and so reports the batch's loss itself."""
@@ -537,24 +439,3 @@ def overridden(model, trainer, name):
 def compiled_loss(model):
     compiled = getattr(model, "_compile_loss", None)
     return getattr(compiled, "_user_loss", None) if compiled is not None else None
-
-
-def row_of_zeros(tf, data):
-    """Inputs of one sample in the shape of arrays, a dataset's or a Sequence's; None where that is unknown."""
-    spec = getattr(data, "element_spec", None)
-    if (
-        spec is None
-        and hasattr(data, "__getitem__")
-        and hasattr(data, "__len__")
-        and not hasattr(data, "shape")
-        and (not isinstance(data, (list, tuple, dict)))
-    ):
-        spec = data[0]
-    first = spec[0] if isinstance(spec, (tuple, list)) else data if spec is None else spec
-    leaves = tf.nest.flatten(first)
-    if not leaves or not all(hasattr(leaf, "shape") and hasattr(leaf, "dtype") for leaf in leaves):
-        return None
-    shapes = [tuple(leaf.shape)[1:] for leaf in leaves]
-    if any(size is None for shape in shapes for size in shape):
-        return None
-    return tf.nest.map_structure(lambda leaf: tf.zeros((1,) + tuple(leaf.shape)[1:], leaf.dtype), first)

@@ -11,47 +11,11 @@ import os
 
 import numpy as np
 
-from . import aligned, facts, flavours, weights
+from . import aligned, flavours, weights
 from .content import fingerprint_of
+from .estimator_models import Features, Flavour, GraphModel, described_layers, first, name_of, parts_of
+from .estimator_optimizers import LINEAR, NAMES, SMALL, places_of, rate_of, schedule_name, settings_of
 from .graph import PROBE_LEARNING_RATE
-
-NAMES = {
-    "GradientDescentOptimizer": ("sgd", {"_learning_rate": "learning_rate"}),
-    "MomentumOptimizer": (
-        "sgd",
-        {"_learning_rate": "learning_rate", "_momentum": "momentum", "_use_nesterov": "nesterov"},
-    ),
-    "AdagradOptimizer": (
-        "adagrad",
-        {"_learning_rate": "learning_rate", "_initial_accumulator_value": "initial_accumulator_value"},
-    ),
-    "AdamOptimizer": ("adam", {"_lr": "learning_rate", "_beta1": "beta_1", "_beta2": "beta_2", "_epsilon": "epsilon"}),
-    "AdadeltaOptimizer": ("adadelta", {"_lr": "learning_rate", "_rho": "rho", "_epsilon": "epsilon"}),
-    "RMSPropOptimizer": (
-        "rmsprop",
-        {"_learning_rate": "learning_rate", "_decay": "rho", "_momentum": "momentum", "_epsilon": "epsilon"},
-    ),
-    "FtrlOptimizer": (
-        "ftrl",
-        {
-            "_learning_rate": "learning_rate",
-            "_learning_rate_power": "learning_rate_power",
-            "_initial_accumulator_value": "initial_accumulator_value",
-            "_l1_regularization_strength": "l1_regularization_strength",
-            "_l2_regularization_strength": "l2_regularization_strength",
-        },
-    ),
-}
-"""Class of tf.train -> the name of Keras's, and where it keeps what Keras calls so."""
-DESCRIBED = frozenset(
-    ["rate", "stddev", "cell", weights.CREATED]
-    + [part + end for part in facts.REGULARIZED for end in ("_regularizer", "_constraint")]
-)
-"""Attributes of layers of Keras."""
-LINEAR = ("GradientDescentOptimizer", "MomentumOptimizer")
-"""Those whose steps are as large as the gradients and the rate are."""
-SMALL = {"adagrad": {"epsilon": 1e-8}}
-"""tf.train's Adagrad has no epsilon; beside an accumulator of 0.1 and more, 1e-8 is below float32's resolution."""
 
 
 def wanted(config):
@@ -104,99 +68,6 @@ def keras_model_of(estimator, tf):
     function = vars(estimator).get("_model_fn")
     contents = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
     return next((part for part in contents if isinstance(part, tf.keras.models.Model)), None)
-
-
-def described_layers(model):
-    """What the layers of a Keras model drop, and what penalises or bounds their weights, as layers without weights: the
-    Estimator trains those of a copy."""
-    found = []
-    for layer in weights.leaf_layers(model):
-        told = dict((key, part) for key, part in vars(layer).items() if key in DESCRIBED)
-        told["weights"] = ()
-        found.append(type(type(layer).__name__, (object,), told)())
-    return found
-
-
-class Layer(object):
-    """All variables of a model function, as one layer."""
-
-    def __init__(self, variables):
-        self.weights = variables
-        self.dtype = variables[0].dtype.base_dtype if variables else None
-
-
-class Dropout(object):
-    """One of the model function's, under the name that Keras's have."""
-
-    weights = ()
-
-    def __init__(self, rate):
-        self.rate = rate
-
-
-class Features(dict):
-    """The features that a model function gets. The migrated script leaves out those that it does not read."""
-
-    def __init__(self, *args, **kwargs):
-        dict.__init__(self, *args, **kwargs)
-        self.whole = dict(dict.items(self))
-        self.read = set()
-
-    def chosen(self):
-        return {key: value for key, value in self.whole.items() if key in self.read}
-
-    def __getitem__(self, key):
-        self.read.add(key)
-        return dict.__getitem__(self, key)
-
-    def get(self, key, default=None):
-        self.read.add(key)
-        return dict.get(self, key, default)
-
-    def pop(self, key, *default):
-        self.read.add(key)
-        return dict.pop(self, key, *default)
-
-    def __iter__(self):  # for dict(features), which asks for no item where this is dict's own
-        return dict.__iter__(self)
-
-    def items(self):
-        self.read.update(self.whole)
-        return dict.items(self)
-
-    def values(self):
-        self.read.update(self.whole)
-        return dict.values(self)
-
-    def copy(self):
-        self.read.update(self.whole)
-        return dict.copy(self)
-
-
-class GraphModel(object):
-    """What the recorder asks of a model, answered for one Estimator."""
-
-    metrics = ()
-
-    def __init__(self, estimator):
-        self.estimator = estimator
-        self.name = "estimator"
-        self.weights = []
-        self.trainable_weights = []
-        self.dropouts = []
-        self.described = []
-
-    @property
-    def layers(self):
-        return [Layer(self.weights)] + [Dropout(rate) for rate in self.dropouts] + self.described
-
-
-class Flavour(object):
-    is_keras3 = False
-
-    def __init__(self, version):
-        self.name = "tf.estimator"
-        self.version = version
 
 
 class Training(object):
@@ -548,58 +419,3 @@ def recording_hook(base, watcher, training):
             watcher.ended(training, session)
 
     return Recording()
-
-
-def name_of(variable):
-    return variable.name.split(":")[0].split("/replica_")[0]
-
-
-def parts_of(variable):
-    """The copies of a mirrored variable, or the variable alone."""
-    return list(getattr(variable, "_values", None) or (variable,))
-
-
-def first(variable):
-    return parts_of(variable)[0]
-
-
-def settings_of(optimizer):
-    """The settings of an optimizer of Keras."""
-    config = optimizer.get_config()
-    rate = config.get("learning_rate")
-    if isinstance(rate, dict):
-        config["learning_rate"] = {"class_name": rate.get("class_name")}
-    kinds = (int, float, bool, np.number, dict)
-    return dict((key, part) for key, part in config.items() if isinstance(part, kinds))
-
-
-def rate_of(optimizer):
-    if hasattr(optimizer, "get_config"):
-        rate = optimizer.get_config().get("learning_rate")
-        return None if isinstance(rate, dict) else float(rate)
-    for place in ("_lr", "_learning_rate"):
-        value = getattr(optimizer, place, None)
-        if value is not None and not callable(value):
-            return float(value) if isinstance(value, (int, float)) else value
-    return None
-
-
-def places_of(places):
-    return next(place for place, key in places.items() if key == "learning_rate")
-
-
-SCHEDULES = (
-    ("ExponentialDecay", "ExponentialDecay"),
-    ("InverseTimeDecay", "InverseTimeDecay"),
-    ("PolynomialDecay", "PolynomialDecay"),
-    ("CosineDecay", "CosineDecay"),
-    ("PiecewiseConstant", "PiecewiseConstantDecay"),
-)
-
-
-def schedule_name(rate):
-    name = getattr(rate, "name", "")
-    for scope, keras in SCHEDULES:
-        if name.startswith(scope):
-            return keras
-    return name
