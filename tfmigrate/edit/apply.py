@@ -14,18 +14,18 @@ import libcst as cst
 from tfmigrate.brackets import filled
 from tfmigrate.edit.align import dedented, realigned, realigned_head
 from tfmigrate.edit.arguments import in_column, narrowed_signature, spaced
+from tfmigrate.edit.arms import Arms, read_alike
 from tfmigrate.edit.blocks import Block, BlockInTheMaking, empty
 from tfmigrate.edit.by_node import EditsByNode
 from tfmigrate.edit.compose import Edited, composed, composed_lines
+from tfmigrate.edit.elements import longer
+from tfmigrate.edit.imports import divided
 from tfmigrate.edit.lines import (
     Pieces,
-    blank_lines,
+    blank_above,
     comment_lines,
-    either_lines,
     keep_comments,
     led,
-    lines_above,
-    statements_of,
 )
 from tfmigrate.edit.reach import reached
 from tfmigrate.plan.edits import (
@@ -33,8 +33,6 @@ from tfmigrate.plan.edits import (
     Arguments,
     Branch,
     Edit,
-    ImportNames,
-    ImportPart,
     Insert,
     Replace,
     Scope,
@@ -102,11 +100,12 @@ class _Editor(cst.CSTTransformer):
         if (
             original in self.edits.collapsing
             and isinstance(updated, cst.IfExp)
-            and self._alike(updated.body, updated.orelse)
+            and read_alike(updated.body, updated.orelse, self._tree)
         ):
             return updated.body
         if original in self.edits.appended:
-            updated = self._longer(updated, self.edits.appended[original])  # type: ignore[arg-type]
+            code = self.edits.appended[original]
+            updated = longer(updated, composed(code, self._parts_in(code), self._config))  # type: ignore[arg-type]
         if original in self.edits.replaced:
             updated = self._expression(self.edits.replaced[original], updated)
         return updated
@@ -139,29 +138,6 @@ class _Editor(cst.CSTTransformer):
             return edited
 
         return filled(fill, {old: composed(new.code, self._parts_in(new.code), self._config) for old, new in parts})
-
-    def _longer(self, updated: cst.List, code: Code) -> cst.List:
-        """A list with one more element, which is separated from the last as that is from the one before it."""
-        new = cst.Element(composed(code, self._parts_in(code), self._config))
-        if not updated.elements:
-            return updated.with_changes(elements=[new])
-        *others, last = updated.elements
-        before = others[-1].comma if others else None
-        between = before.whitespace_after if isinstance(before, cst.Comma) else updated.lbracket.whitespace_after
-        end, bracket = updated.rbracket.whitespace_before, updated.rbracket
-        if isinstance(between, cst.ParenthesizedWhitespace):
-            own = cst.TrailingWhitespace()
-            if isinstance(end, cst.ParenthesizedWhitespace):  # A comment behind the last element stays with it.
-                own, bracket = end.first_line, bracket.with_changes(whitespace_before=end.with_changes(first_line=own))
-            between = between.with_changes(first_line=own)
-        elif between.empty:
-            between = cst.SimpleWhitespace(" ")
-        elements = [
-            *others,
-            last.with_changes(comma=cst.Comma(whitespace_after=between)),
-            new.with_changes(comma=last.comma),
-        ]
-        return updated.with_changes(elements=elements, rbracket=bracket)
 
     def _arguments(self, edit: Arguments, updated: cst.Call) -> cst.Call:
         changed = updated
@@ -233,7 +209,7 @@ class _Editor(cst.CSTTransformer):
             if old in self.edits.removed:
                 continue
             if old in self.edits.imports:
-                body.extend(self._import(self.edits.imports[old], new))
+                body.extend(divided(self.edits.imports[old], new, self._config))
             else:
                 body.append(new)
         if not body:
@@ -267,43 +243,16 @@ class _Editor(cst.CSTTransformer):
             return [line.with_changes(trailing_whitespace=end)]
         return [led(line, [*line.leading_lines, cst.EmptyLine(comment=cst.Comment(text))])]
 
-    def _import(self, edit: ImportNames, updated: cst.BaseSmallStatement) -> list[cst.BaseSmallStatement]:
-        statements: list[cst.BaseSmallStatement] = []
-        for number, part in enumerate(edit.parts):
-            semicolon = updated.semicolon if number == len(edit.parts) - 1 else cst.MaybeSentinel.DEFAULT
-            if number == 0 and isinstance(updated, cst.ImportFrom) and part.module and _old_names(part):
-                statements.append(self._narrowed(updated, part).with_changes(semicolon=semicolon))
-            else:
-                names = ", ".join(
-                    n if isinstance(n, str) else cst.Module([]).code_for_node(_plain(n)) for n in part.names
-                )
-                text = f"from {part.module} import {names}" if part.module else f"import {names}"
-                line = cst.parse_statement(text, self._config)
-                assert isinstance(line, cst.SimpleStatementLine)
-                statements.append(line.body[0].with_changes(semicolon=semicolon))
-        return statements
-
-    def _narrowed(self, updated: cst.ImportFrom, part: ImportPart) -> cst.ImportFrom:
-        assert not isinstance(updated.names, cst.ImportStar)
-        aliases = [alias for alias in part.names if isinstance(alias, cst.ImportAlias)]
-        if len(aliases) != len(updated.names):
-            aliases[-1] = aliases[-1].with_changes(comma=updated.names[-1].comma)
-        if part.module.startswith("."):
-            return updated.with_changes(names=aliases)
-        module = cst.parse_expression(part.module)
-        assert isinstance(module, cst.Name | cst.Attribute)
-        return updated.with_changes(module=module, names=aliases, relative=())
-
     def _compound(self, original: cst.BaseCompoundStatement, updated: cst.CSTNode) -> Pieces:
         edit = self.edits.compounds.get(original)
         if original in self.edits.collapsing and isinstance(original, cst.If) and isinstance(updated, cst.If):
-            if isinstance(updated.orelse, cst.Else) and self._alike(updated.body, updated.orelse.body):
+            if isinstance(updated.orelse, cst.Else) and read_alike(updated.body, updated.orelse.body, self._tree):
                 edit = Unwrap(original, original.body)
             elif isinstance(updated.orelse, cst.Else):
                 pieces: Pieces = [updated]
                 if self.edits.collapsing[original].later:
-                    pieces = self._common_first(original, updated, updated.orelse)
-                return self._common_last(original, pieces)
+                    pieces = self._arms(original).first_taken_out(updated, updated.orelse)
+                return self._arms(original).last_taken_out(pieces)
         if isinstance(original, cst.FunctionDef) and original in self.edits.signatures:
             updated = narrowed_signature(updated, self.edits.signatures[original])
         if edit is None:
@@ -313,7 +262,8 @@ class _Editor(cst.CSTTransformer):
             branch = self._branch(edit, leading)
             pieces = [branch]
             if isinstance(original, cst.Try) and isinstance(branch.orelse, cst.Else):
-                pieces = self._common_last(original, self._common_first(original, branch, branch.orelse))
+                arms = self._arms(original)
+                pieces = arms.last_taken_out(arms.first_taken_out(branch, branch.orelse))
             return keep_comments(self._comments_in(original), pieces)
         if edit.suite is None:
             return []
@@ -333,52 +283,8 @@ class _Editor(cst.CSTTransformer):
         pieces, footer = self._suites[original.body]
         return not pieces and not footer
 
-    def _common_first(self, original: cst.If | cst.Try, updated: cst.If, orelse: cst.Else) -> Pieces:
-        """What both arms begin with, and an `if` for the rest."""
-        body, other = statements_of(updated.body), statements_of(orelse.body)
-        common = 0
-        while common < min(len(body), len(other)) and self._alike(body[common], other[common]):
-            common += 1
-        if not common or common == len(body):
-            return [updated]
-        above = [dedented(piece, self.indent(original.body)) for piece in body[:common]]
-        above[0] = led(above[0], [*self.leading(original), *comment_lines(lines_above(above[0]))])
-        rest = [led(body[common], comment_lines(lines_above(body[common]))), *body[common + 1 :]]
-        tail = None
-        if len(other) > common:
-            tail = orelse.with_changes(body=orelse.body.with_changes(body=other[common:]))
-        left = updated.with_changes(body=updated.body.with_changes(body=rest), orelse=tail)
-        pieces = [*above, led(left, blank_lines(lines_above(body[common])))]
-        return keep_comments(self._comments_in(original), pieces)
-
-    def _common_last(self, original: cst.If | cst.Try, pieces: Pieces) -> Pieces:
-        """The same with what both arms end with below the `if`."""
-        *above, choice = pieces
-        if not isinstance(choice, cst.If) or not isinstance(choice.orelse, cst.Else):
-            return pieces
-        body, other = statements_of(choice.body), statements_of(choice.orelse.body)
-        common = 0
-        while common < min(len(body) - 1, len(other)) and self._alike(
-            led(body[-common - 1], []), led(other[-common - 1], [])
-        ):
-            common += 1
-        if not common:
-            return pieces
-        below = [
-            led(one, either_lines(lines_above(one), lines_above(two)))
-            for one, two in zip(body[-common:], other[-common:], strict=True)
-        ]
-        tail = None
-        if len(other) > common:
-            tail = choice.orelse.with_changes(body=choice.orelse.body.with_changes(body=other[:-common]))
-        left = choice.with_changes(body=choice.body.with_changes(body=body[:-common]), orelse=tail)
-        return [*above, left, *(dedented(piece, self.indent(original.body)) for piece in below)]
-
-    def _alike(self, node: cst.CSTNode, other: cst.CSTNode) -> bool:
-        """Whether two arms read the same, but for space at the end of lines."""
-        texts = (self._tree.code_for_node(arm).rstrip().splitlines() for arm in (node, other))
-        first, second = ([line.rstrip() for line in lines] for lines in texts)
-        return first == second
+    def _arms(self, choice: cst.If | cst.Try) -> Arms:
+        return Arms(self._tree, self.indent(choice.body), self.leading(choice), self._comments_in(choice))
 
     def _branch(self, edit: Branch, leading: Sequence[cst.EmptyLine]) -> cst.If:
         body = self._block_of(edit.body)
@@ -420,27 +326,12 @@ class _Editor(cst.CSTTransformer):
     def _rebuilt(self, block: Block) -> tuple[Pieces, list[cst.EmptyLine]]:
         """The block's new statements, and comment lines left over at its end."""
         units: Sequence[cst.CSTNode] = (block,) if isinstance(block, cst.SimpleStatementSuite) else block.body
-        rebuilding = BlockInTheMaking(self, block, self._blank_above(units))
+        rebuilding = BlockInTheMaking(self, block, blank_above(units, self.edits.moves))
         for move in self.edits.moves:
             units = move.applied(units)
         for unit in units:
             rebuilding.take(unit)
         return rebuilding.out, rebuilding.left_over
-
-    def _blank_above(self, units: Sequence[cst.CSTNode]) -> dict[cst.CSTNode, list[cst.EmptyLine]]:
-        """The blank lines above units of a block that a move gives other ones: paragraphs stay apart."""
-        above_of = {}
-        for move in self.edits.moves:
-            if move.before in units:
-                first = move.units[0]
-                place = units.index(first)
-                follower = next(unit for unit in units[place:] if unit not in move.units)
-                above, below = (blank_lines(getattr(unit, "leading_lines", ())) for unit in (first, follower))
-                above_of[follower] = above if not place or len(above) > len(below) else below
-                above_of[first] = blank_lines(getattr(move.before, "leading_lines", ()))
-                if units.index(move.before) < place:
-                    above_of[move.before] = []
-        return above_of
 
     def orphaned(self, unit: cst.CSTNode) -> list[cst.EmptyLine]:
         return [cst.EmptyLine(comment=cst.Comment(text)) for text in self._comments_in(unit)]
@@ -474,11 +365,3 @@ class _Editor(cst.CSTTransformer):
             body=cst.IndentedBlock([led(inner[0], remarks), *inner[1:]], indent=getattr(block, "indent", None)),
             leading_lines=leading,
         )
-
-
-def _old_names(part: ImportPart) -> bool:
-    return all(isinstance(name, cst.ImportAlias) for name in part.names)
-
-
-def _plain(alias: cst.ImportAlias) -> cst.ImportAlias:
-    return alias.with_changes(comma=cst.MaybeSentinel.DEFAULT)

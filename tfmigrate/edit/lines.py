@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import libcst as cst
 
+from tfmigrate.plan.edits import Move
 from tfmigrate.walk import comments_in, walk
 
 Pieces = list[cst.BaseStatement]
@@ -153,3 +154,19 @@ def keep_comments(before: Sequence[str], pieces: Pieces, carried: Sequence[cst.C
     if not lost:
         return pieces
     return [led(pieces[0], [*getattr(pieces[0], "leading_lines", ()), *lost]), *pieces[1:]]
+
+
+def blank_above(units: Sequence[cst.CSTNode], moves: Sequence[Move]) -> dict[cst.CSTNode, list[cst.EmptyLine]]:
+    """The blank lines above units of a block that a move gives other ones: paragraphs stay apart."""
+    above_of = {}
+    for move in moves:
+        if move.before in units:
+            first = move.units[0]
+            place = units.index(first)
+            follower = next(unit for unit in units[place:] if unit not in move.units)
+            above, below = (blank_lines(getattr(unit, "leading_lines", ())) for unit in (first, follower))
+            above_of[follower] = above if not place or len(above) > len(below) else below
+            above_of[first] = blank_lines(getattr(move.before, "leading_lines", ()))
+            if units.index(move.before) < place:
+                above_of[move.before] = []
+    return above_of
