@@ -13,16 +13,15 @@ from typing import Protocol
 
 import libcst as cst
 
+from tfmigrate.understand import own_attributes
+from tfmigrate.understand.expressions import names_in, operands
 from tfmigrate.understand.folding import constant, folded
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.objects import (
     beginning,
-    calls_one_of,
     kept_as,
     methods_in,
-    methods_that_set,
     receiver_of,
-    sets_attribute,
     setters_of,
 )
 from tfmigrate.understand.on_the_way import (
@@ -43,7 +42,6 @@ from tfmigrate.understand.program import (
     imports_of,
     is_star_import,
     only_statement,
-    units_of,
 )
 from tfmigrate.understand.purity import is_impure, is_pure
 from tfmigrate.understand.reaching import holder_of, is_parameter, origin, reaching
@@ -321,58 +319,6 @@ class Carrier:
             return False
         return module.order[binding.unit] < module.order[before]
 
-    def attribute_is_settled(self, text: str, target: Frame, before: cst.CSTNode) -> bool:
-        """Whether `self.gpus` or `args.gpus` is assigned nowhere at or after `before` in the same function."""
-        module = target.module
-        body = target.function.body if isinstance(target.function, cst.FunctionDef) else module.tree
-        later = (u for u in units_of(body) if module.order[u] >= module.order[self._at(before, body, module)])
-        return not any(sets_attribute(unit, text, module) for unit in later)
-
-    @staticmethod
-    def attribute_is_untouched(name: str, source: Site, way: _Way) -> bool:
-        """Whether nothing from `before` to `source` sets an attribute of the object whose method `source` stands in."""
-        owners = tuple(source.frame.owner.ancestors()) if source.frame.owner is not None else ()
-        attribute = kept_as(owners, name)
-        methods = methods_that_set(owners, attribute)
-        for site in source.chain():
-            module, here = site.frame.module, site.frame is way.target
-            first = module.order[way.before] if here else 0
-            for unit in module.inside(site.frame.function or module.tree):
-                on_the_way = first <= module.order[unit] < module.order[site.unit]
-                if on_the_way and isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite):
-                    if sets_attribute(unit, f".{attribute}", module) or calls_one_of(unit, methods):
-                        return False
-            if here:
-                break
-        return True
-
-    @staticmethod
-    def same_object(name: str, source: Frame, target: Frame) -> str | None:
-        """What `self` of one method is called in another one of the same object, which built what the first wraps."""
-        if source.owner is None or target.owner is None or name != receiver_of(source.function):
-            return None
-        related = set(source.owner.ancestors()) & set(target.owner.ancestors())
-        return receiver_of(target.function) if related else None
-
-    def attribute_is_early(self, name: str, source: Frame, target: Frame, before: cst.CSTNode) -> bool:
-        """Whether an attribute of the object that both methods belong to has its value for good just before `before`.
-
-        It has when it is set in __init__ alone, and __init__ is over by then or past that line.
-        """
-        assert source.owner is not None
-        assert target.owner is not None
-        owners = dict.fromkeys((*target.owner.ancestors(), *source.owner.ancestors()))
-        attribute = kept_as(owners, name)
-        setters = [(method, unit) for cls in owners for method, unit in setters_of(cls, attribute)]
-        if not setters or any(method.name.value != "__init__" for method, _ in setters):
-            return False
-        here = Site(target, before)  # type: ignore[arg-type]
-        for site in here.chain():
-            order = site.frame.module.order
-            if any(method is site.frame.function and order[unit] >= order[site.unit] for method, unit in setters):
-                return False
-        return True
-
     def attribute_value(self, name: str, source: Site, way: _Way) -> Written:
         """What is assigned to an attribute of the object whose method `source` stands in, before it has it.
 
@@ -427,11 +373,6 @@ class Carrier:
             for target in (node.target,)
             if isinstance(target, cst.Attribute)
         )
-
-    @staticmethod
-    def _at(unit: cst.CSTNode, body: cst.Module | cst.BaseSuite, module: Module) -> cst.CSTNode:
-        """The unit of `body` that holds `unit`."""
-        return next(outer for outer in (unit, *module.ancestors(unit)) if module.places[outer].block is body)
 
 
 class _Unavailable(Exception):
@@ -512,7 +453,7 @@ class _Substitution:
         if isinstance(node, cst.Lambda | cst.BaseComp):
             self._own = outer | _own_names(node)
         try:
-            below = {part: self.expression(part) for part in _below(node)}
+            below = {part: self.expression(part) for part in operands(node)}
         finally:
             self._own = outer
         parts = {part: new for part, new in below.items() if new is not None}
@@ -532,15 +473,15 @@ class _Substitution:
         text = dotted(node) or self._source.frame.module.code(node)
         source, target, before = self._source.frame, self._way.target, self._way.before
         name, attribute = node.value, node.attr.value
-        settled = self._carrier.attribute_is_settled(text, target, before)
+        settled = own_attributes.is_settled(text, target, before)
         if isinstance(name, cst.Name):
-            receiver = self._carrier.same_object(name.value, source, target) if source is not target else None
-            if receiver is not None and self._carrier.attribute_is_early(attribute, source, target, before):
+            receiver = own_attributes.same_object(name.value, source, target) if source is not target else None
+            if receiver is not None and own_attributes.is_early(attribute, source, target, before):
                 return Written.of(f"{receiver}.{attribute}")
             if name.value == receiver_of(source.function) and (receiver is not None or not settled):
                 return self._carrier.attribute_value(attribute, self._source, self._way)
             if name.value == receiver_of(source.function) and source is not target:
-                if not self._carrier.attribute_is_untouched(attribute, self._source, self._way):
+                if not own_attributes.is_untouched(attribute, self._source, target, before):
                     return self._carrier.attribute_made(attribute, self._source, self._way)
         if not settled:
             raise _Unavailable
@@ -548,28 +489,10 @@ class _Substitution:
         return None
 
 
-def _below(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
-    """The expressions directly inside another one."""
-    for child in children(node):
-        if isinstance(child, cst.BaseExpression):
-            if not (isinstance(node, cst.Attribute) and child is node.attr):
-                if not (isinstance(node, cst.Arg) and child is node.keyword):
-                    yield child
-        else:
-            yield from _below(child)
-
-
 def _arm(expression: Written) -> Written:
     """Between the words of an `a if b else c`."""
     loose = isinstance(expression.tree, cst.IfExp | cst.Lambda) and not expression.tree.lpar
     return Written.of("(", expression, ")") if loose else expression
-
-
-def names_in(node: cst.CSTNode) -> frozenset[str]:
-    """Every name that an expression reads or binds."""
-    if isinstance(node, cst.Name):
-        return frozenset({node.value})
-    return frozenset[str]().union(*map(names_in, _below(node)))
 
 
 def _own_names(node: cst.Lambda | cst.BaseComp) -> frozenset[str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from tfmigrate.plan.change.calls import named_arguments
-from tfmigrate.understand.carrier import names_in
+from tfmigrate.understand.expressions import names_in
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.objects import receiver_of
 from tfmigrate.understand.program import attribute_of, is_docstring, only_statement, units_of

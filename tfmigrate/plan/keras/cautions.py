@@ -12,8 +12,8 @@ from tfmigrate.plan.change.calls import is_none, keywords
 from tfmigrate.plan.draft import Draft
 from tfmigrate.understand import names
 from tfmigrate.understand.alternatives import Step, are_alternatives, steps_to
-from tfmigrate.understand.carrier import names_in
 from tfmigrate.understand.contents import models_of, opaque_sites
+from tfmigrate.understand.expressions import names_in
 from tfmigrate.understand.lifecycle import LOADING, SAVING, TRAINING, ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module, Unit
 from tfmigrate.understand.values import (

@@ -14,7 +14,8 @@ from tfmigrate.plan.strategy.gpus import Kind, Kinds, replicas
 from tfmigrate.plan.strategy.guards import MISSING_DEVICES, handles, negated, operand
 from tfmigrate.plan.strategy.model_group import Refusal, shares_object
 from tfmigrate.plan.strategy.strategy import Strategy
-from tfmigrate.understand.carrier import Carrier, names_in
+from tfmigrate.understand.carrier import Carrier
+from tfmigrate.understand.expressions import names_in
 from tfmigrate.understand.folding import constant
 from tfmigrate.understand.lifecycle import Guard, Wrap
 from tfmigrate.understand.objects import receiver_of, sets_attribute

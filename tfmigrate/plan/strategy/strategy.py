@@ -9,7 +9,7 @@ import libcst as cst
 
 from tfmigrate.plan.strategy.conditions import any_of, clauses
 from tfmigrate.plan.strategy.guards import negated
-from tfmigrate.understand.carrier import names_in
+from tfmigrate.understand.expressions import names_in
 from tfmigrate.understand.folding import constant
 from tfmigrate.walk import nodes_in
 from tfmigrate.written import Code, Written
