@@ -54,13 +54,14 @@ def comments_of(node: cst.CSTNode) -> list[cst.Comment]:
     return nodes_in(node, cst.Comment, layout=True)
 
 
+def space_behind(arg: cst.Arg) -> cst.BaseParenthesizableWhitespace:
+    """What stands behind an argument and its comma."""
+    return arg.comma.whitespace_after if isinstance(arg.comma, cst.Comma) else arg.whitespace_after_arg
+
+
 def space_round(call: cst.Call) -> list[cst.BaseParenthesizableWhitespace]:
     """What stands before the first argument of a call, between each two, and behind the last."""
-    behind = (
-        arg.comma.whitespace_after if isinstance(arg.comma, cst.Comma) else arg.whitespace_after_arg
-        for arg in call.args
-    )
-    return [call.whitespace_before_args, *behind]
+    return [call.whitespace_before_args, *map(space_behind, call.args)]
 
 
 _is_node: Callable[[Any], bool] = cache(lambda kind: issubclass(kind, cst.CSTNode))

@@ -1,4 +1,4 @@
-"""What a comment says: code, or claims about something that it names."""
+"""What a comment is about: code that is switched off, the old function and its model, devices, an argument."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ PARALLEL = re.compile(r"\b(?:multi[-_ ]?gpu|parallel)[-_ ]models?\b", re.IGNOREC
 OF_SEVERAL = re.compile(
     rf"{PARALLEL.pattern}|\b(?:multi(?:ple)?[-_ ])?gpus\b|\bmulti[-_ ]?gpu\b|\bparallel", re.IGNORECASE
 )
-"""Words of what nothing is left of, above an import or a choice that goes and whose strategy stands elsewhere."""
+"""Words about training on several GPUs. Above an import or a condition that is removed, they describe nothing that is
+left, since the strategy stands elsewhere."""
 OF_DEVICES = re.compile(r"\b(?:cpu|device|template)s?\b", re.IGNORECASE)
 """Words of a claim about the block that kept the template off the GPUs."""
 _GOES_ON = re.compile(r"#\W*(?:otherwise|else|this|that|these|it|they|so|thus|hence|therefore)\b", re.IGNORECASE)
-"""How a sentence begins that means nothing without the one before."""
+"""The beginning of a sentence that continues the one before it."""
 _STAYS = re.compile(
     r"#!|#\s*(?:%%|In\[|-\*-|(?:end)?region\b|(?:fmt|yapf|isort|type|tfmigrate|pylint|ruff|flake8|mypy|todo|fixme)\b)"
     r"|.*([-=#*~_])\1\1|.*(?:copyright|licen[cs]e)",
@@ -43,7 +44,7 @@ def is_code(comment: cst.Comment) -> bool:
 
 
 def speaking_of(pattern: re.Pattern[str], comments: Sequence[cst.Comment]) -> Iterator[cst.Comment]:
-    """The sentences that name something, and those that go on from one."""
+    """The sentences that a pattern is found in, and those that continue one of them."""
     said = False
     for sentence in _sentences(comments):
         said = any(pattern.search(comment.value) for comment in sentence) or (
@@ -65,6 +66,6 @@ def _sentences(comments: Sequence[cst.Comment]) -> list[list[cst.Comment]]:
 
 
 def names_one(args: Sequence[cst.Arg], comment: cst.Comment) -> bool:
-    """Whether a comment has the keyword of one of some arguments in it, maybe in several words."""
+    """Whether a comment names one of these arguments by its keyword, which may be written as several words."""
     words = "|".join(arg.keyword.value.replace("_", "[ _-]?") for arg in args if arg.keyword is not None)
     return bool(words) and re.search(rf"\b(?:{words})\b", comment.value, re.IGNORECASE) is not None

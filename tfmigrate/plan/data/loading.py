@@ -18,6 +18,7 @@ from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import dotted
 from tfmigrate.understand.scopes import LexicalScope
 from tfmigrate.understand.values import Opaque, Parameter, Symbol
+from tfmigrate.walk import space_behind
 from tfmigrate.written import Code, joined
 
 _METHODS = {
@@ -47,7 +48,7 @@ def check(context: Context) -> Iterator[CallChange]:
 
 
 def _unseen(use: Use, asked: Mapping[str, cst.BaseExpression], data: cst.BaseExpression, facts: Facts) -> CallChange:
-    """What is said where the data may be a Sequence, and may be anything else."""
+    """The warning where the data may be a Sequence, and may be anything else."""
     written = {name: facts.module.code(value) for name, value in asked.items() if not is_default(name, value)}
     listed = ", ".join(f"`{name}={value}`" for name, value in written.items())
     message = (
@@ -58,14 +59,15 @@ def _unseen(use: Use, asked: Mapping[str, cst.BaseExpression], data: cst.BaseExp
 
 
 def _arguments(use: Use) -> dict[str, cst.Arg] | None:
-    """What a method that loads data is given; None of any other."""
+    """The arguments of a method that loads data, by their names; None for any other method."""
     return given_arguments(use.call, _METHODS[use.method]) if use.method in _METHODS else None
 
 
 def _settings(
     call: cst.Call, asked: Mapping[str, cst.BaseExpression], sequences: list[cst.BaseExpression], context: Context
 ) -> dict[str, str | cst.BaseExpression]:
-    """The attributes to set before a call. One that nothing else sets has its default."""
+    """The attributes to set before a call: those that it asks for, and to their defaults those that another call may
+    have set on the same Sequence."""
     others = _set_on_others(call, sequences, context)
     return {
         name: asked.get(name, default)
@@ -75,7 +77,7 @@ def _settings(
 
 
 def _set_on_others(call: cst.Call, sequences: list[cst.BaseExpression], context: Context) -> set[cst.CSTNode]:
-    """The calls that set nothing on these Sequences before a call: itself, and those that are given others."""
+    """The calls that set nothing on these Sequences: this one, and those that are given other Sequences."""
     ours = {value for node in sequences for value in context.facts.options(node)}
     others: set[cst.CSTNode] = {call}
     for facts in context.modules.values():
@@ -119,7 +121,7 @@ class _Held:
 def _set(
     use: Use, asked: Mapping[str, str | cst.BaseExpression], sequences: list[cst.BaseExpression], context: Context
 ) -> CallChange:
-    """Lines before the call; what is made in the call itself gets a name there."""
+    """The attributes are set in lines before the call; a Sequence that is made in the call gets a name there."""
     scope = context.scopes.by_node[use.site.frame.function or context.facts.module.tree]
     wanted = ("train_sequence", *["validation_sequence"] * len(sequences))
     held = [_Held.of(node, name, scope, context) for node, name in zip(sequences, wanted, strict=False)]
@@ -159,5 +161,5 @@ def _lines(
 
 def _remark(arg: cst.Arg) -> cst.Comment | None:
     """The comment behind an argument, which is about it."""
-    space = arg.comma.whitespace_after if isinstance(arg.comma, cst.Comma) else arg.whitespace_after_arg
+    space = space_behind(arg)
     return space.first_line.comment if isinstance(space, cst.ParenthesizedWhitespace) else None

@@ -41,7 +41,7 @@ def callbacks_of(migration: Migration, arg: cst.Arg | None, module: Module, fram
 
 
 def drop_hooks(migration: Migration, arg: cst.Arg | None, module: Module, frame: Frame) -> None:
-    """As callbacks_of(), where all must only log."""
+    """The same for an evaluation, whose hooks may only log: nothing stands in their place."""
     for hook in _followed(migration, arg, module, frame):
         if hook is not None and arg is not None:
             message = "this hook runs round the steps of an evaluation, and is a callback of the training alone"
@@ -49,7 +49,7 @@ def drop_hooks(migration: Migration, arg: cst.Arg | None, module: Module, frame:
 
 
 def _followed(migration: Migration, arg: cst.Arg | None, module: Module, frame: Frame) -> Iterator[Written | None]:
-    """For each hook the callback that it is, or None where it goes."""
+    """For each hook the callback that takes its place, or None where it is dropped."""
     if arg is None or is_none(arg.value):
         return
     node = arg.value
@@ -81,7 +81,7 @@ def _tf_name(migration: Migration, module: Module, node: cst.BaseExpression) -> 
 
 
 def _own_class(migration: Migration, module: Module, hook: cst.BaseExpression) -> ClassValue | None:
-    """The class of the program that a hook is of, where it descends from SessionRunHook alone."""
+    """The program's own class of a hook, where its only base is SessionRunHook."""
     value = migration.value(module, hook)
     found = options(value) if value is not None else frozenset()
     classes = {option.cls if isinstance(option, Instance) else None for option in found}
@@ -93,7 +93,7 @@ def _own_class(migration: Migration, module: Module, hook: cst.BaseExpression) -
 
 
 def _make_callback(migration: Migration, cls: ClassValue) -> None:
-    """Plan the class of a hook as one of a callback. Raises Unconvertible."""
+    """Plan the edits that make a callback of a hook's class. Raises Unconvertible."""
     module = cls.closure.module
     _used_here_alone(migration, cls)
     edits = [(module, Replace(cls.node.bases[0].value, f"{migration.drafts[module].tf}.keras.callbacks.Callback"))]
@@ -138,7 +138,7 @@ def _check(migration: Migration, cls: ClassValue, method: cst.FunctionDef) -> No
 
 
 def _used_here_alone(migration: Migration, cls: ClassValue) -> None:
-    """Refuse where the hook may be one of another Estimator's too, or its methods are called."""
+    """Refuse a hook that another Estimator or another file may use, or whose methods the program calls itself."""
     mine = {use.call for use in migration.uses()}
     others = [use for use in migration.facts.estimator_uses if use.call not in mine and "hooks" in keywords(use.call)]
     specs = [part for part in migration.facts.estimators if part.name == "TrainSpec" and "hooks" in keywords(part.node)]

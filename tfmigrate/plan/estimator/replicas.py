@@ -1,4 +1,4 @@
-"""How many replicas there are, as it is written at a place: by the name that the strategy has there."""
+"""The code that gives the number of replicas at a place, by the name that the strategy has there."""
 
 from __future__ import annotations
 
@@ -45,12 +45,13 @@ class Replicas:
         return target.value if owner is not None and owner.node is (home or module.tree) else None
 
     def number_in(self, module: Module, place: cst.CSTNode) -> Written:
-        """Their number in a function of a module, which is run in the scope where the strategy has no name there."""
+        """The code of their number in a function of a module; where the strategy has no name there, the function is run
+        in its scope, and asks for the current strategy."""
         known = self.name_in(module, place) or default_of(self.drafts[module])
         return Written.of(f"{known}.num_replicas_in_sync")
 
     def number_at(self, frame: Frame, receiver: Written) -> Written:
-        """Their number where the Estimator, which is called `receiver`, is used."""
+        """The code of their number where the Estimator, which is called `receiver`, is used."""
         if frame is self.frame:
             return Written.of(f"{self.name}.num_replicas_in_sync")
         return Written.of(receiver, ".distribute_strategy.num_replicas_in_sync")

@@ -82,7 +82,8 @@ class Whole(Migration):
         """Plan all of it, under a strategy. Raises Unconvertible."""
 
     def followed_uses(self) -> list[Use]:
-        """All that is called of the Estimator. Raises Unconvertible where it is not trained, or goes elsewhere too."""
+        """Every call of a method of the Estimator. Raises Unconvertible where none trains it, where one runs that may
+        find it untrained, or where it is passed to code that is not followed."""
         uses = self.uses()
         trainings = [use for use in uses if use.method in TRAINS]
         if not trainings:
@@ -94,7 +95,7 @@ class Whole(Migration):
     def calls(
         self, uses: Sequence[Use], outcome: Outcome, inputs: Inputs, config: EstimatorPart, title: str = ""
     ) -> list[EstimatorCall]:
-        """What is called of it, to be planned; see EstimatorCall for `title`."""
+        """These calls, each of which plans itself; see EstimatorCall for `title`."""
         evaluates = evaluates_distributed(config)
         trains_alone = sum(use.method in TRAINS for use in uses) == 1
         return [EstimatorCall(self, outcome, inputs, use, evaluates, trains_alone, title) for use in uses]
@@ -158,6 +159,8 @@ class Whole(Migration):
         return sole_name(only_statement(self.unit))
 
     def settings(self, config: EstimatorPart, named: Mapping[str, cst.Arg]) -> None:
+        """Report the settings of its RunConfig, and those of its own arguments, that a Keras model has no place for.
+        Raises Unconvertible for one of the RunConfig that changes the training."""
         module = config.site.frame.module
         configs = [config] if self.alternative is None else [config, self.alternative]
         own = [arg for made in configs for part in made.chain for arg in part.node.args]
@@ -184,6 +187,7 @@ class Whole(Migration):
 
 
 def say_alone(draft: Draft, call: cst.Call) -> None:
+    """Report an Estimator that trains under no strategy."""
     message = "this Estimator runs on one device (no train_distribute); it is left as it is"
     draft.change(codes.ESTIMATOR_ALONE, call, message, action="warn")
 

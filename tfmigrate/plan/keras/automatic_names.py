@@ -52,7 +52,7 @@ def check(context: Context) -> Iterator[CallChange]:
 
 
 def _one_more(begun: Mapping[str, Module], context: Context) -> Iterator[CallChange]:
-    """Makes one layer of some kinds before all others of this module."""
+    """An unused layer of some kinds is made before all others of this module, and takes the name without a number."""
     facts = context.facts
     kinds = sorted(kind for kind, module in begun.items() if module is facts.module)
     if not kinds:
@@ -72,8 +72,8 @@ def _one_more(begun: Mapping[str, Module], context: Context) -> Iterator[CallCha
 
 
 def _begun(migration: Migration) -> Mapping[str, Module]:
-    """The kinds of layers of which one more is made first, with the module: those whose names matter, and of which no
-    layer gets a name for good."""
+    """The kinds of layers of which an unused one is made first, and the module that makes it: those whose names matter,
+    and of which no layer is given a name."""
     found = migration.once(depended_on)
     prefixes = {mention.prefix for each in found.uncounted.values() for mention in each if mention.is_of_layer}
     concerned = {kind for _, kind, _ in migration.once(_clashes)}.union(*(read.layers for read in found.read))
@@ -88,7 +88,7 @@ def _begun(migration: Migration) -> Mapping[str, Module]:
 
 
 def _may_change(kind: str, module: Module, migration: Migration) -> bool:
-    """Whether no layer of a kind is left alone: the first of them is where this is reported."""
+    """Whether no layer of a kind is excluded by the user's selection or a comment."""
     facts, draft = migration.facts.modules[module], migration.drafts[module]
     return all(draft.allows(codes.AUTOMATIC_NAMES, call) for call in module.calls if kind_of(call, facts) == kind)
 

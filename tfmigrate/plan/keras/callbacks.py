@@ -1,27 +1,25 @@
-"""Callbacks: what the metrics are called that they watch."""
+"""The names of metrics and of the learning rate by which callbacks and logs are asked for them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import keywords, passed_as, text_of
+from tfmigrate.plan.change.calls import keywords, text_of
 from tfmigrate.plan.change.paths import ending_of
 from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.keras.checkpoints import CHECKPOINT
+from tfmigrate.plan.keras.log_keys import LogKeys
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import dotted, last_attribute
+from tfmigrate.understand.program import last_attribute
 from tfmigrate.understand.purity import is_pure
-from tfmigrate.understand.reaching import settled
-from tfmigrate.understand.scopes import LexicalScope, Scopes
-from tfmigrate.understand.syntax import index_of
-from tfmigrate.understand.values import ClassValue, Items, Literal, Value, options
-from tfmigrate.walk import nodes_in, walk, words_in
+from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.values import Items, Literal, Value, options
+from tfmigrate.walk import nodes_in, words_in
 from tfmigrate.written import Code
 
 _LOGGED = {
@@ -46,7 +44,7 @@ def metric_keys(facts: Facts, scopes: Scopes, keys: Mapping[str, str]) -> Iterat
     """
     if not keys:
         return
-    reader = _Keys(facts, scopes)
+    reader = LogKeys(facts, scopes)
     for literal in reader.found:
         old = text_of(literal)
         if old is not None and old in keys:
@@ -69,7 +67,7 @@ def metric_keys(facts: Facts, scopes: Scopes, keys: Mapping[str, str]) -> Iterat
             yield CallChange(codes.METRIC_KEYS, node, message, action="warn")
 
 
-def _put_together(reader: _Keys, keys: Mapping[str, str]) -> Iterator[CallChange]:
+def _put_together(reader: LogKeys, keys: Mapping[str, str]) -> Iterator[CallChange]:
     """Names of metrics that are joined from parts: `"val_" + output + "acc"`, `"val_%s" % "acc"`."""
     changed = [literal for literal in reader.found if text_of(literal) in keys]
     for node in reader.joined:
@@ -98,7 +96,7 @@ def _put_together(reader: _Keys, keys: Mapping[str, str]) -> Iterator[CallChange
             yield CallChange(codes.METRIC_KEYS, node, message, action="warn")
 
 
-def _fields_put_together(reader: _Keys, keys: Mapping[str, str]) -> Iterator[CallChange]:
+def _fields_put_together(reader: LogKeys, keys: Mapping[str, str]) -> Iterator[CallChange]:
     """`"{val_" + output + "acc:.2f}"` in the file name of a checkpoint: the part that ends the field."""
     seen: set[cst.SimpleString] = set()
     for path in reader.paths:
@@ -137,7 +135,7 @@ def rate_keys(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
         if isinstance(node.target, cst.Subscript) and isinstance(node.target.slice[0].slice, cst.Index)
     }
     own = {facts.module.code(log) for key, log in _filled(facts) if text_of(key) == "lr"}
-    for key, log, node in _Keys(facts, scopes).reads:
+    for key, log, node in LogKeys(facts, scopes).reads:
         if text_of(key) == "lr" and key not in written and is_pure(log) and facts.module.code(log) not in own:
             yield rate_asked(key, log, node)
 
@@ -223,161 +221,3 @@ def renamed_keys(text: str, keys: Mapping[str, str]) -> str:
     for old, new in keys.items():
         text = text.replace("{" + old + ":", "{" + new + ":").replace("{" + old + "}", "{" + new + "}")
     return text
-
-
-def _is_history(node: cst.BaseExpression) -> bool:
-    return last_attribute(node) == "history"
-
-
-class _Keys:
-    """String literals that are certainly keys of a training log, and the paths of checkpoints."""
-
-    def __init__(self, facts: Facts, scopes: Scopes) -> None:
-        self._facts, self._scopes = facts, scopes
-        self.found: list[cst.SimpleString] = []
-        self.joined: list[cst.BinaryOperation | cst.Call] = []
-        """Names that are put together with `+`, `%` or format()."""
-        self.paths: list[cst.BaseExpression] = []
-        self.reads: list[tuple[cst.SimpleString, cst.BaseExpression, cst.BaseExpression]] = []
-        """Keys with the log that they are looked for in, and the expression that looks."""
-        self._kept = set(self._histories())
-        for node in facts.module.all_of(cst.Call, cst.Subscript, cst.Comparison):
-            if isinstance(node, cst.Call):
-                self._call(node)
-            elif isinstance(node, cst.Subscript):
-                self._subscript(node)
-            else:
-                self._comparison(node)
-
-    def _comparison(self, node: cst.Comparison) -> None:
-        """`'val_acc' in history.history`"""
-        (target, *others) = node.comparisons
-        if not others and isinstance(target.operator, cst.In | cst.NotIn) and self._is_log(target.comparator):
-            self._read(node.left, target.comparator, node)
-
-    def _call(self, node: cst.Call) -> None:
-        known = self._facts.canonical(node.func)
-        own = isinstance(self._facts.values.get(node.func), ClassValue)
-        monitor = keywords(node).get("monitor")
-        if monitor is not None and (known.startswith("keras.callbacks.") or own):
-            self._add(monitor.value)
-        if (known in (CHECKPOINT, "keras.callbacks.EarlyStopping", "keras.callbacks.ReduceLROnPlateau")) and node.args:
-            monitor = passed_as("monitor", 1 if known == CHECKPOINT else 0, node)
-            if monitor is not None:
-                self._add(monitor.value)
-        path = passed_as("filepath", 0, node) if known == CHECKPOINT else None
-        if path is not None:
-            self.paths.append(path.value)
-        if isinstance(node.func, cst.Attribute) and node.func.attr.value == "get" and node.args:
-            if self._is_log(node.func.value):
-                self._read(node.args[0].value, node.func.value, node)
-
-    def _subscript(self, node: cst.Subscript) -> None:
-        index = index_of(node)
-        if index is not None and self._is_log(node.value):
-            self._read(index, node.value, node)
-
-    def _read(self, key: cst.BaseExpression, log: cst.BaseExpression, node: cst.BaseExpression) -> None:
-        self._add(key)
-        if isinstance(key, cst.SimpleString):
-            self.reads.append((key, log, node))
-        elif isinstance(key, cst.Attribute) and dotted(key):
-            self._attribute(key)
-
-    def _attribute(self, key: cst.Attribute) -> None:
-        """`logs.get(self.monitor)`: what the class sets it to, and what it compares it with."""
-        module, read = self._facts.module, dotted(key)
-        for cls in module.all_of(cst.ClassDef):
-            parts = [*walk(cls.body)]
-            if key not in parts:
-                continue
-            set_ = [part.value for part in parts if isinstance(part, cst.Assign) and _sets(part, read)]
-            named = {value.value for value in set_ if isinstance(value, cst.Name)}
-            for part in parts:
-                if isinstance(part, cst.Param) and part.name.value in named and part.default is not None:
-                    set_.append(part.default)
-                elif isinstance(part, cst.Comparison) and _asks_which(part):
-                    sides = (part.left, part.comparisons[0].comparator)
-                    if any(dotted(side) in {read, *named} for side in sides):
-                        set_ += [side for side in sides if isinstance(side, cst.SimpleString)]
-            for value in set_:
-                self._add(value)
-
-    def _histories(self) -> Iterator[tuple[str, LexicalScope | None]]:
-        """The variables to which a `.history` is assigned. A History, which one may hold before, takes no index."""
-        for node in self._facts.module.all_of(cst.Assign):
-            if _is_history(node.value):
-                for target in node.targets:
-                    if isinstance(target.target, cst.Name):
-                        yield self._scopes.variable(target.target)
-
-    def _is_log(self, node: cst.BaseExpression) -> bool:
-        """`logs`, as every callback method calls its argument, `anything.history`, or a variable that keeps one."""
-        if isinstance(node, cst.Name):
-            return node.value == "logs" or (bool(self._kept) and self._scopes.variable(node) in self._kept)
-        return _is_history(node)
-
-    def _add(self, node: cst.BaseExpression, seen: Set[cst.CSTNode] = frozenset()) -> None:
-        node = settled(node, self._scopes)
-        if isinstance(node, cst.SimpleString):
-            if node not in self.found:
-                self.found.append(node)
-        elif isinstance(node, cst.IfExp) and node not in seen:
-            self._add(node.body, {node, *seen})
-            self._add(node.orelse, {node, *seen})
-        elif isinstance(node, cst.BinaryOperation) or (isinstance(node, cst.Call) and _is_format(node)):
-            if node not in self.joined and any(isinstance(part, cst.SimpleString) for part in walk(node)):
-                self.joined.append(node)
-
-    def parts(self, node: cst.BaseExpression, seen: Set[cst.CSTNode] = frozenset()) -> Iterator[cst.BaseExpression]:
-        """What a path is joined from with `+` or os.path.join(), in order."""
-        node = settled(node, self._scopes)
-        if node in seen:
-            return
-        seen = {node, *seen}
-        if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
-            yield from self.parts(node.left, seen)
-            yield from self.parts(node.right, seen)
-        elif isinstance(node, cst.Call) and self._facts.symbols.get(node.func) == "os.path.join":
-            for arg in node.args:
-                yield from self.parts(arg.value, seen)
-        else:
-            yield node
-
-    def text(self, node: cst.BaseExpression, seen: Set[cst.CSTNode] = frozenset()) -> str | None:
-        """What an expression of literals, and of names bound once to them, comes to; None where it is not known.
-
-        `seen`: what is made of it, which may be made of itself.
-        """
-        node = settled(node, self._scopes)
-        if isinstance(node, cst.SimpleString):
-            return text_of(node)
-        if node in seen:
-            return None
-        seen = {node, *seen}
-        if isinstance(node, cst.BinaryOperation):
-            left, right = self.text(node.left, seen), self.text(node.right, seen)
-            if left is not None and right is not None:
-                if isinstance(node.operator, cst.Add):
-                    return left + right
-                if isinstance(node.operator, cst.Modulo) and left.count("%") == left.count("%s") == 1:
-                    return left.replace("%s", right)
-        if isinstance(node, cst.Call) and _is_format(node) and isinstance(node.func, cst.Attribute):
-            parts = [self.text(arg.value, seen) if arg.keyword is None else None for arg in node.args]
-            pattern = self.text(node.func.value, seen)
-            if pattern is not None and pattern.count("{") == pattern.count("{}") == len(parts) and None not in parts:
-                return pattern.format(*parts)
-        return None
-
-
-def _sets(statement: cst.Assign, name: str) -> bool:
-    return any(dotted(target.target) == name for target in statement.targets)
-
-
-def _asks_which(node: cst.Comparison) -> bool:
-    """`a == b`; `'acc' in name` asks for a part of the name, which is one of the new name too."""
-    return len(node.comparisons) == 1 and isinstance(node.comparisons[0].operator, cst.Equal | cst.NotEqual)
-
-
-def _is_format(node: cst.Call) -> bool:
-    return last_attribute(node.func) == "format"

@@ -10,7 +10,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
-from tfmigrate.understand.program import dotted
+from tfmigrate.understand.program import assigned_in, dotted
 from tfmigrate.understand.reaching import settled
 
 _ASSIGNS = frozenset({"assign", "assign_add", "assign_sub"})
@@ -58,9 +58,5 @@ def _is_variable(node: cst.BaseExpression, context: Context) -> bool:
 
 def _set_to(attribute: str, context: Context) -> cst.BaseExpression | None:
     """What the module's one assignment to `self.weights` sets it to."""
-    values = [
-        assign.value
-        for assign in context.facts.module.all_of(cst.Assign)
-        if attribute.startswith("self.") and any(dotted(target.target) == attribute for target in assign.targets)
-    ]
+    values = assigned_in(context.facts.module.tree, attribute) if attribute.startswith("self.") else []
     return values[0] if len(values) == 1 else None

@@ -1,4 +1,4 @@
-"""`Adam(clipnorm=...)`: Keras 3 clips what each replica has, and adds up after."""
+"""`Adam(clipnorm=...)`: Keras 3 clips the gradients of each replica and adds them up after, Keras 2 before."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import is_none, keywords
+from tfmigrate.plan.change.calls import is_none, is_zero, keywords
 from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
@@ -24,7 +24,7 @@ CLIPS = ("clipnorm", "clipvalue", "global_clipnorm")
 
 
 def check(context: Context) -> Iterator[CallChange]:
-    """Where an optimizer clips by one bound, the gradients of all replicas are added up first."""
+    """An optimizer that clips by one bound is wrapped: its gradients are added up over the replicas first."""
     facts = context.facts
     helper = Helper.of(context.draft, _HELPER)
     wrapped: dict[cst.Call, CallChange] = {}
@@ -62,8 +62,7 @@ def bounds_of(call: cst.Call, real: str, settings: Settings) -> tuple[str, ...]:
 
 def _is_nothing(argument: cst.Arg) -> bool:
     """Whether a bound is None or 0, by which nothing is clipped."""
-    value = argument.value
-    return is_none(value) or (isinstance(value, cst.Integer | cst.Float) and not value.evaluated_value)
+    return is_none(argument.value) or is_zero(argument.value)
 
 
 def _is_wrapped(optimizer: cst.Call, facts: Facts) -> bool:

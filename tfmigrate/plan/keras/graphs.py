@@ -63,6 +63,7 @@ def _builds_a_graph(block: cst.With, facts: Facts) -> bool:
 
 
 def _enters_graph(item: cst.WithItem, facts: Facts, symbols: Mapping[cst.CSTNode, str]) -> bool:
+    """Whether it is `graph.as_default()`, where `graph` is the default graph or one that the program made."""
     call = item.item
     if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute) or item.asname is not None:
         return False
@@ -84,7 +85,7 @@ def _enters_graph(item: cst.WithItem, facts: Facts, symbols: Mapping[cst.CSTNode
 
 
 def _only_for(call: cst.Call, scopes: Scopes, gone: set[cst.CSTNode]) -> cst.Assign | None:
-    """The assignment of a graph to a variable that nothing reads but what goes."""
+    """The assignment of a call's graph to a variable that is read only in code that is removed."""
     for scope in scopes.by_node.values():
         for name in scope.bound - scope.elsewhere:
             mentions = scopes.of_variable(name, scope)

@@ -1,4 +1,4 @@
-"""`Dense(2, weights=[kernel, bias])`: of the layers of Keras 3 Embedding alone takes weights; initializers do so."""
+"""`Dense(2, weights=[kernel, bias])`: in Keras 3 an Embedding alone takes `weights`; other layers have initializers."""
 
 from __future__ import annotations
 
@@ -21,13 +21,12 @@ _ORDER: Mapping[str, Sequence[str]] = {
 }
 """The weights of a layer in their order, each the beginning of its initializer's name."""
 _SWITCHES = {"bias": "use_bias", "gamma": "scale", "beta": "center"}
-"""What leaves a weight out where it is False."""
-
-
+"""The argument that leaves a weight out where it is False."""
 _PLACED = {"Dense": 2, "BatchNormalization": 1}
-"""Arguments without a name that come before those which matter here; of a convolution the filters and their size."""
+"""How many arguments a layer may be given by position, so that none is an initializer: a convolution its filters and
+their size, which is the default."""
 _OLD_NAMES = frozenset({"init", "bias", "b", "gamma_init", "beta_init"})
-"""Of Keras 1, for what is read or written here."""
+"""Arguments of Keras 1 for what is read or written here: a call with one of them is left alone."""
 
 
 def check(context: Context) -> Iterator[CallChange]:
@@ -56,7 +55,8 @@ def check(context: Context) -> Iterator[CallChange]:
 
 
 def _values(node: cst.BaseExpression, scopes: Scopes) -> list[Code] | None:
-    """The code of each value of a list that is written out, here or where it gets its name; None for any other."""
+    """The code of each value of a list that is written out: its elements, or `name[0]` and so on where the list has a
+    name; None for any other."""
     listed = settled(node, scopes)
     if not isinstance(listed, cst.List | cst.Tuple):
         return None

@@ -32,7 +32,7 @@ _WRITING = frozenset({"save", "save_weights", "ModelCheckpoint"})
 
 @dataclass(frozen=True, eq=False)
 class NamesRead:
-    """What reads names of layers, whichever they are: a file that is loaded by them, or the text itself."""
+    """Code that depends on the names of layers, whichever they are: it loads a file by them, or reads them itself."""
 
     module: Module
     node: cst.BaseExpression
@@ -42,7 +42,8 @@ class NamesRead:
 
 
 def loads_by_name(migration: Migration) -> tuple[NamesRead, ...]:
-    """What loads files by names; but for those that the program writes itself, where both are named by one Keras."""
+    """The calls that load files by the names of layers. Files that the program writes itself are left out, since the
+    same Keras names the layers of both."""
     loads = [(facts, call) for facts in migration.facts.modules.values() for call in _loads(facts)]
     layers = _layers_with_weights(migration) if loads else {}
     if not layers:
@@ -61,7 +62,7 @@ def _loads(facts: Facts) -> Iterator[cst.Call]:
 
 
 def _layers_with_weights(migration: Migration) -> dict[str, list[cst.Call]]:
-    """By their kind, those that may have no name; the name of one in a wrapper is not looked for."""
+    """The layers with weights that may have no name, by their kind; those inside a wrapper are found by its name."""
     inner = {
         arg.value
         for facts in migration.facts.modules.values()

@@ -71,21 +71,20 @@ class _Tables:
                     yield key, target.comparator, compared
 
     def _is_logged(self, node: cst.BaseExpression) -> bool:
-        """Whether it is a table whose column `lr` is no other than the logged one."""
+        """Whether an expression is a table of logs, whose column `lr` the program does not set itself."""
         return isinstance(node, cst.Name) and self._variable(node) not in self._own and self._is_table(node)
 
     def _set_here(self) -> Iterator[tuple[str, LexicalScope | None]]:
-        """The variables whose column the program sets."""
+        """The variables whose column `lr` the program sets."""
         for target in self._facts.module.all_of(cst.AssignTarget):
             node = target.target
             columns = _columns(node) if isinstance(node, cst.Subscript) else []
-            named = last_attribute(node) == "lr"
             if isinstance(node, cst.Subscript | cst.Attribute) and isinstance(node.value, cst.Name):
-                if named or "lr" in map(text_of, columns):
+                if last_attribute(node) == "lr" or "lr" in map(text_of, columns):
                     yield self._variable(node.value)
 
     def _is_table(self, node: cst.Name) -> bool:
-        """Whether it is the name of one: what a file of the program, or a History, is read into."""
+        """Whether a name stands for a table that a file or a History is read into, or for a row of such a file."""
         if self._logs_to_file and any(map(self._is_row, self._loops.taken(node))):
             return True
         value = settled(node, self._scopes)
@@ -98,7 +97,7 @@ class _Tables:
         return self._logs_to_file and name in ("pandas.read_csv", "pandas.read_table")
 
     def _is_row(self, value: Taken | None) -> bool:
-        """Whether a loop takes it from `csv.DictReader(file)`."""
+        """Whether a value is what a loop takes from `csv.DictReader(file)`."""
         over = value.node if isinstance(value, PartOf) else None
         return isinstance(over, cst.Call) and self._facts.symbols.get(over.func) == "csv.DictReader"
 
@@ -107,7 +106,7 @@ class _Tables:
 
 
 def _columns(node: cst.Subscript) -> list[cst.BaseExpression]:
-    """What stands in `table["a"]`, or in the list in `table[["a", "b"]]`."""
+    """The columns that are asked for: one in `table["a"]`, several in `table[["a", "b"]]`."""
     index = index_of(node)
     if index is None:
         return []

@@ -26,7 +26,7 @@ _LOADERS = ("keras.models.load_model", "keras.models.model_from_json", "keras.mo
 
 @dataclass(frozen=True)
 class SavedHelper:
-    """One of them, which is registered with Keras under its name."""
+    """A class or function that is written into the program, and registered with Keras under its name."""
 
     code: str
     what: str
@@ -55,7 +55,7 @@ class SavedHelper:
                 yield CallChange(self.code, call, f"{message}, or import it", action="warn")
 
     def _models(self, migration: Migration) -> Set[ModelObject]:
-        """The models that have one."""
+        """The models that are made with it."""
         models = migration.once(models_by_node)
         nodes = (node for used in self.used_at.values() for node in used)
         return frozenset[ModelObject]().union(*(models.get(node, ()) for node in nodes))
@@ -83,7 +83,7 @@ def _saves(facts: Facts, having: Set[ModelObject]) -> Iterator[tuple[cst.Call, c
 
 
 def _is_loaded_again(call: cst.Call, path: cst.BaseExpression | None, context: Context) -> bool:
-    """Whether what a call saves, or returns, is what the program loads, as far as its name or its variable says."""
+    """Whether the program itself loads what a call saves or returns, as far as the path or the variable shows."""
     facts, scopes = context.facts, context.scopes
     saved = settled(path, scopes) if path is not None else call
     loads = (load for load in facts.module.calls if load.args and facts.canonical(load.func) in _LOADERS)
@@ -97,6 +97,6 @@ def _is_loaded_again(call: cst.Call, path: cst.BaseExpression | None, context: C
 
 
 def _in_one_process(module: Module, other: Module, migration: Migration) -> bool:
-    """Whether what runs a module has another one loaded, as far as their imports say."""
+    """Whether one run loads both modules, since one imports the other."""
     imported = migration.once(imported_by)
     return other in imported[module] or module in imported[other]

@@ -1,4 +1,4 @@
-"""`SeparableConv2D(32, 3, kernel_initializer='he_normal')`: what Keras 2 took for a kernel that the layer has not."""
+"""`SeparableConv2D(32, 3, kernel_initializer='he_normal')`: it has no such kernel, and Keras 2 ignored the argument."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ _KERNELS = {
     "SeparableConv1D": ("depthwise", "pointwise"),
     "SeparableConv2D": ("depthwise", "pointwise"),
 }
+"""Layers, and the kernels that they have instead."""
 _ARGUMENTS = ("kernel_initializer", "kernel_regularizer", "kernel_constraint")
 
 

@@ -11,23 +11,23 @@ from tfmigrate.understand.program import Module, dotted
 
 
 class NotOnlySettings(Exception):
-    """Why a session cannot go, in words."""
+    """Why a session cannot be removed, in words."""
 
 
 @dataclass
 class Settings:
-    """What the configuration of a session says of the devices."""
+    """The settings of a session, as far as tf.config has them."""
 
     growth: bool = False
     visible: str | None = None
     numbers: str | None = None
-    """The code of what gives the numbers of the visible GPUs one by one."""
+    """The code of an iterable of the numbers of the visible GPUs."""
     calls: list[str] = field(default_factory=list)
-    """Calls below TensorFlow's name."""
+    """Calls to write, without `tf.` before them."""
     said: list[str] = field(default_factory=list)
 
     def set(self, key: str, value: cst.BaseExpression, module: Module) -> None:
-        """Note one setting. Raises NotOnlySettings where nothing says what becomes of it."""
+        """Note one setting. Raises NotOnlySettings where tf.config has no counterpart of it."""
         code = module.code(value)
         if key == "gpu_options.allow_growth" and (is_true(value) or is_false(value)):
             self.growth = is_true(value)
@@ -49,7 +49,7 @@ class Settings:
             raise NotOnlySettings(f"`{key}` = {code} is not understood")
 
     def imply(self, other: Settings) -> bool:
-        """Whether these settings hold where others are made too, and leave those nothing to do."""
+        """Whether other settings add nothing to these, so that only these need to be written."""
         return self.growth and other.growth and not other.calls and other.visible is None and other.numbers is None
 
     def lines(self, tf: str, gpu: str, indent: str, quote: str) -> list[str]:
@@ -73,7 +73,7 @@ class Settings:
 
 
 def _joined_numbers(node: cst.BaseExpression) -> cst.BaseExpression | None:
-    """What holds the numbers, in `",".join(map(str, numbers))` and `",".join(str(n) for n in numbers)`."""
+    """The iterable of numbers in `",".join(map(str, numbers))` and `",".join(str(n) for n in numbers)`."""
     if not isinstance(node, cst.Call) or len(node.args) != 1 or not isinstance(node.func, cst.Attribute):
         return None
     if text_of(node.func.value) != "," or node.func.attr.value != "join":

@@ -72,7 +72,7 @@ def _mentions(node: cst.SimpleString, text: str, prefixes: Set[str]) -> Iterator
 
 
 def given_names(migration: Migration) -> frozenset[str]:
-    """The names that the program gives itself, of whatever."""
+    """Every name that the program itself gives to something, a layer or anything else."""
     modules = migration.facts.modules.values()
     texts = (
         text_of(node)
@@ -84,6 +84,7 @@ def given_names(migration: Migration) -> frozenset[str]:
 
 
 def _looks_up(call: cst.Call) -> bool:
+    """Whether a name is looked up, as in `get_layer(name=...)`, and not given."""
     return isinstance(call.func, cst.Attribute) and call.func.attr.value.startswith("get_")
 
 
@@ -140,14 +141,14 @@ class _OwnTexts:
         return frozenset(found)
 
     def _taken_as_names(self, call: cst.Call, callee: Value) -> Iterator[cst.BaseExpression]:
-        """What a function of the program gives something as a name."""
+        """The arguments of a call that a function of the program uses as a name for something."""
         function = callee.function if isinstance(callee, Method) else callee
         if isinstance(function, FunctionValue):
             given = self._naming(function, frozenset())
             yield from (arg.value for word, arg in explicit_of(call, function) if word in given)
 
     def _naming(self, function: FunctionValue, outer: Set[cst.CSTNode]) -> Set[str]:
-        """The parameters of a function that it gives something as a name, or passes on to one that does."""
+        """The parameters that a function uses as a name for something, or passes on to another that does."""
         if function.node in outer or len(outer) > _DEEPEST:
             return frozenset()
         if function.node not in self._known:

@@ -16,12 +16,12 @@ _LOADERS = frozenset({"importlib", "imp", "runpy", "pkgutil"})
 
 
 def imported_by(migration: Migration) -> Mapping[Module, Set[Module]]:
-    """For each module itself and what it imports, directly or through others."""
+    """For each module the modules that importing it loads: itself, and what it imports directly or through others."""
     return {module: frozenset(_reached(module, migration)) for module in migration.facts.modules}
 
 
 def loaded_with(migration: Migration) -> Mapping[Module, Set[Module]]:
-    """For each module those that some run may load beside it, itself among them.
+    """For each module the modules that may be loaded in the same run, itself among them.
 
     Only scripts that never import each other are known to run separately. A module that is neither imported nor run as
     a script may be loaded by any of them.

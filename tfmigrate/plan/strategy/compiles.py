@@ -13,11 +13,12 @@ from tfmigrate.plan.strategy.model_group import Group, Refusal
 from tfmigrate.understand.lifecycle import Use, Wrap
 from tfmigrate.understand.program import Module, Unit, only_statement, units_of
 from tfmigrate.understand.values import ModelObject, Parallel, options
-from tfmigrate.walk import nodes_in, walk
+from tfmigrate.walk import walk, words_in
 
 
 def compiled_apart(groups: Iterable[Group], drafts: Mapping[Module, Draft]) -> Refusal | None:
-    """The template compiled otherwise after the parallel model, which then trains: as one object the wrong one wins."""
+    """Why the models stay apart: the template is compiled with other settings after the parallel model and before that
+    trains, and of one object the later compile() wins. None where no compile() is in the way."""
     for group, wrap in [(each, wrap) for each in groups for wrap in each.wraps]:
         for use in group.compiles:
             if _is_template(use, wrap) and _wins_instead(use, wrap, group, drafts[use.site.frame.module]):
@@ -30,8 +31,8 @@ def compiled_apart(groups: Iterable[Group], drafts: Mapping[Module, Draft]) -> R
 
 
 def _wins_instead(use: Use, wrap: Wrap, group: Group, draft: Draft) -> bool:
-    """Whether a compile() says otherwise than one of the parallel model before it, which is not repeated until that
-    trains."""
+    """Whether a compile() of the template has other settings than one of the parallel model before it, and the parallel
+    model trains after both without being compiled again."""
     parallel = [other for other in group.compiles if _is_parallel(other, wrap)]
     if all(not _follows(use, other) or _says_the_same(other, use, group, draft) for other in parallel):
         return False
@@ -80,7 +81,8 @@ def _is_repeated(first: Use, second: Use, group: Group, draft: Draft) -> bool:
 
 
 def _says_the_same(first: Use, second: Use, group: Group, draft: Draft) -> bool:
-    """Whether the second of two calls gives what the first one gave, and nothing between them makes it matter."""
+    """Whether two calls in one function have the same arguments, and nothing between them trains a model, freezes a
+    layer or binds a name that the second reads."""
     module, before, after = draft.module, first.site.unit, second.site.unit
     if first.site.frame.function is not second.site.frame.function or first.site.frame.module is not module:
         return False
@@ -95,11 +97,12 @@ def _says_the_same(first: Use, second: Use, group: Group, draft: Draft) -> bool:
     toggled = {toggle.node for toggle in draft.facts.toggles}
     if any(is_between(unit) and not toggled.isdisjoint(walk(unit)) for unit in module.order):
         return False
-    read = {part.value for arg in second.call.args for part in nodes_in(arg.value, cst.Name)}
+    read = words_in(*(arg.value for arg in second.call.args))
     return not any(is_between(binding.unit) for name in read for binding in draft.scopes.bindings(name))
 
 
 def _normal(arg: cst.Arg, module: Module) -> str:
+    """An argument as text, however it is laid out."""
     keyword = f"{arg.keyword.value}=" if arg.keyword is not None else arg.star
     return keyword + ast.dump(ast.parse(f"({module.code(arg.value)})"))
 
