@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -81,11 +81,10 @@ def run(
     stops = [stop] if stop else []
     if world.workers > 1 or initial_weights is not None:  # which may wait for one another, or for those weights
         limits = replace(limits, still_seconds=math.inf)
-    start = _run_workers if world.workers > 1 else _run_one
 
     def attempt() -> Run:
         look = _Steps(folder / "trace", world.role, watch).look if watch else _no_look
-        return start(world, limits, initial_weights, folder, stops, look, launch, together)
+        return _Attempt(world, limits, initial_weights, folder, stops, look, launch, together).run()
 
     with _under_way(folder / "trace"):
         first = attempt()
@@ -107,100 +106,102 @@ def _under_way(output: Path) -> Iterator[None]:
         running.unlink()
 
 
-def _run_one(
-    world: World,
-    limits: Limits,
-    initial_weights: Trace | None,
-    results: Path,
-    stops: Sequence[threading.Event],
-    look: Callable[[], None],
-    launch: Launch,
-    together: Together,
-    task: Mapping[str, Any] | None = None,
-) -> Run:
-    """`task`: which worker of which cluster this is, as TF_CONFIG says it."""
-    output = results / "trace"
-    output.mkdir(parents=True, exist_ok=True)
-    for leftover in output.iterdir():
-        if leftover.name != RUNNING:
-            leftover.unlink()
-    stdout_path, stderr_path = results / "stdout.txt", results / "stderr.txt"
-    scratch = make_scratch()
-    confinement = sandbox.choose(limits.sandbox)
-    group = together.group_for_run()
-    try:
-        program = scratch / PROGRAM
-        notes = lay_out(world, scratch, limits.largest_copied_file)
-        config = results / "config.json"
-        asked = _config(world, limits, scratch, program, output, initial_weights)
-        confined = {"sandbox": confinement.level, "cgroup": str(group) if group else None}
-        config.write_text(json.dumps({**asked, **confined}), encoding="utf-8")
-        variables = environment(world, scratch, task)
-        wrapper = sandbox.bubblewrap(scratch, output) if confinement.level == "bubblewrap" else ()
-        command = Command(world.runtime.python, PROBE, (str(config),), program, variables, wrapper)
-        before = state_of(program)
-        started = time.monotonic()
-        child = Child(command, launch, scratch, stdout_path, stderr_path, together, group)
-        ended = child.wait(limits, stops, look)
-        seconds = time.monotonic() - started
-        written = tuple(sorted(name for name, state in state_of(program).items() if before.get(name) != state))
-    finally:
-        remove_scratch(scratch)
-        if group is not None:
-            cgroups.remove(group)
-    recorded = _trace(output)
-    stood = standing(output / STANDING, program)
-    outcome, message = outcome_of(world, recorded, ended, limits, stderr_path, stood)
-    weaker = [f"{confinement.level} was the strongest sandbox here: {confinement.weaker}"] if confinement.weaker else []
-    remarks = (*notes, *weaker, *recorded.notes)
-    return Run(world, recorded, outcome, ended.exit_code, stdout_path, stderr_path, seconds, message, remarks, written)
+@dataclass(frozen=True)
+class _Attempt:
+    """One attempt to run a world."""
 
+    world: World
+    limits: Limits
+    initial_weights: Trace | None
+    results: Path
+    stops: Sequence[threading.Event]
+    look: Callable[[], None]
+    launch: Launch
+    together: Together
+    task: Mapping[str, Any] | None = None
+    """Which worker of which cluster this is, as TF_CONFIG says it."""
 
-def _run_workers(
-    world: World,
-    limits: Limits,
-    initial_weights: Trace | None,
-    results: Path,
-    stops: Sequence[threading.Event],
-    look: Callable[[], None],
-    launch: Launch,
-    together: Together,
-) -> Run:
-    """Starts the workers side by side; when one of them fails the others, who would wait for it, are ended."""
-    failed = threading.Event()
+    def run(self) -> Run:
+        return self.as_workers() if self.world.workers > 1 else self.alone()
 
-    def work(index: int) -> Run:
-        place = results if index == 0 else results / f"worker {index}"
-        task = {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}}
-        seen = look if index == 0 else _no_look
-        done = _run_one(world, limits, initial_weights, place, (*stops, failed), seen, launch, together, task)
-        if not done.ok:
-            failed.set()
-        return done
-
-    addresses = _free_addresses(world.workers)
-    with ThreadPoolExecutor(world.workers) as pool:
+    def alone(self) -> Run:
+        """Runs it in one process, which may be one worker of several."""
+        world, limits, output = self.world, self.limits, self.results / "trace"
+        output.mkdir(parents=True, exist_ok=True)
+        for leftover in output.iterdir():
+            if leftover.name != RUNNING:
+                leftover.unlink()
+        stdout_path, stderr_path = self.results / "stdout.txt", self.results / "stderr.txt"
+        scratch = make_scratch()
+        confinement = sandbox.choose(limits.sandbox)
+        group = self.together.group_for_run()
         try:
-            workers = results_of([pool.submit(work, index) for index in range(world.workers)])
-        except BaseException:
-            failed.set()
-            raise
-    chief = workers[0]
-    bad = [run for run in workers if not run.ok]
-    cause = min(bad, key=lambda run: run.message.endswith(STOPPED), default=chief)
-    message = f"worker {workers.index(cause)} of {world.workers}: {cause.message}" if bad else ""
-    notes = [f"worker {i}: {note}" for i, run in enumerate(workers) for note in run.notes]
-    notes += () if bad else map(_work_of, range(world.workers), workers)
-    return replace(
-        chief,
-        trace=joined([run.trace for run in workers]),
-        outcome=cause.outcome,
-        exit_code=cause.exit_code,
-        seconds=max(run.seconds for run in workers),
-        message=message,
-        notes=tuple(notes),
-        workers=tuple(workers),
-    )
+            program = scratch / PROGRAM
+            notes = lay_out(world, scratch, limits.largest_copied_file)
+            config = self.results / "config.json"
+            asked = _config(world, limits, scratch, program, output, self.initial_weights)
+            confined = {"sandbox": confinement.level, "cgroup": str(group) if group else None}
+            config.write_text(json.dumps({**asked, **confined}), encoding="utf-8")
+            variables = environment(world, scratch, self.task)
+            wrapper = sandbox.bubblewrap(scratch, output) if confinement.level == "bubblewrap" else ()
+            command = Command(world.runtime.python, PROBE, (str(config),), program, variables, wrapper)
+            before = state_of(program)
+            started = time.monotonic()
+            child = Child(command, self.launch, scratch, stdout_path, stderr_path, self.together, group)
+            ended = child.wait(limits, self.stops, self.look)
+            seconds = time.monotonic() - started
+            written = tuple(sorted(name for name, state in state_of(program).items() if before.get(name) != state))
+        finally:
+            remove_scratch(scratch)
+            if group is not None:
+                cgroups.remove(group)
+        recorded = _trace(output)
+        stood = standing(output / STANDING, program)
+        outcome, message = outcome_of(world, recorded, ended, limits, stderr_path, stood)
+        weaker = (
+            [f"{confinement.level} was the strongest sandbox here: {confinement.weaker}"] if confinement.weaker else []
+        )
+        remarks = (*notes, *weaker, *recorded.notes)
+        return Run(
+            world, recorded, outcome, ended.exit_code, stdout_path, stderr_path, seconds, message, remarks, written
+        )
+
+    def as_workers(self) -> Run:
+        """Starts the workers side by side; when one of them fails the others, who would wait for it, are ended."""
+        failed, count = threading.Event(), self.world.workers
+
+        def work(index: int) -> Run:
+            place = self.results if index == 0 else self.results / f"worker {index}"
+            task = {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}}
+            look = self.look if index == 0 else _no_look
+            done = replace(self, results=place, stops=(*self.stops, failed), look=look, task=task).alone()
+            if not done.ok:
+                failed.set()
+            return done
+
+        addresses = _free_addresses(count)
+        with ThreadPoolExecutor(count) as pool:
+            try:
+                workers = results_of([pool.submit(work, index) for index in range(count)])
+            except BaseException:
+                failed.set()
+                raise
+        chief = workers[0]
+        bad = [run for run in workers if not run.ok]
+        cause = min(bad, key=lambda run: run.message.endswith(STOPPED), default=chief)
+        message = f"worker {workers.index(cause)} of {count}: {cause.message}" if bad else ""
+        notes = [f"worker {i}: {note}" for i, run in enumerate(workers) for note in run.notes]
+        notes += () if bad else map(_work_of, range(count), workers)
+        return replace(
+            chief,
+            trace=joined([run.trace for run in workers]),
+            outcome=cause.outcome,
+            exit_code=cause.exit_code,
+            seconds=max(run.seconds for run in workers),
+            message=message,
+            notes=tuple(notes),
+            workers=tuple(workers),
+        )
 
 
 def _work_of(index: int, run: Run) -> str:
