@@ -19,7 +19,7 @@ from tfmigrate.plan.data.written_once import repeated
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Rank
 from tfmigrate.plan.strategy.gpus import replicas
-from tfmigrate.plan.strategy.guards import is_instead_of
+from tfmigrate.plan.strategy.instead_of import is_instead_of
 from tfmigrate.plan.strategy.model_group import Group, concerns
 from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.settings import Pipeline

@@ -13,12 +13,12 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, keywords, passed_as, quoted, text_of
 from tfmigrate.plan.change.functions import place_for_function
 from tfmigrate.plan.edits import Insert, Rank
-from tfmigrate.plan.keras.creation_order import kind_of, unnamed_layers
 from tfmigrate.plan.keras.layer_places import models_by_node
 from tfmigrate.plan.keras.loads_by_name import NamesRead
 from tfmigrate.plan.keras.names_depended_on import DependedOn, depended_on, snake
 from tfmigrate.plan.keras.one_more import layer_of, modules_by_kind
 from tfmigrate.plan.keras.texts_of_names import Mention, given_names
+from tfmigrate.plan.keras.unnamed_layers import kind_of, unnamed_layers
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.program import Module, last_attribute

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import libcst as cst
 
 from tfmigrate.plan.change.calls import is_false, passed_as, text_of
-from tfmigrate.plan.keras.creation_order import unnamed_layers
 from tfmigrate.plan.keras.file_arguments import by_name_of
+from tfmigrate.plan.keras.unnamed_layers import unnamed_layers
 from tfmigrate.plan.names.context import Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 
 import libcst as cst
 
-from tfmigrate.plan.keras.creation_order import numbers_of_layers, unnamed_layers
+from tfmigrate.plan.keras.creation_order import numbers_of_layers
 from tfmigrate.plan.keras.loads_by_name import NamesRead, loads_by_name
 from tfmigrate.plan.keras.parts_of_names import parts_of_names
 from tfmigrate.plan.keras.texts_of_names import Mention, mentions_in
+from tfmigrate.plan.keras.unnamed_layers import unnamed_layers
 from tfmigrate.plan.names.context import Migration
 from tfmigrate.understand.program import Module
 

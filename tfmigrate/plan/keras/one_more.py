@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tfmigrate.plan.keras.creation_order import NAMED_IN_APPLICATIONS, kind_of, unnamed_layers
+from tfmigrate.plan.keras.creation_order import NAMED_IN_APPLICATIONS
+from tfmigrate.plan.keras.unnamed_layers import kind_of, unnamed_layers
 from tfmigrate.plan.names.context import Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.program import Module

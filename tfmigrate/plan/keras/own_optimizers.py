@@ -17,7 +17,7 @@ from tfmigrate.plan.change.calls import given_optimizer, keywords
 from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.keras.cautions import Shared, shared_optimizers
+from tfmigrate.plan.keras.shared_optimizers import Shared, shared_optimizers
 from tfmigrate.understand.lifecycle import Use
 from tfmigrate.understand.program import Module, dotted
 

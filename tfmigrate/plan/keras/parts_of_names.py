@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import libcst as cst
 
 from tfmigrate.plan.change.calls import text_of
-from tfmigrate.plan.keras.creation_order import unnamed_layers
 from tfmigrate.plan.keras.loads_by_name import NamesRead
+from tfmigrate.plan.keras.unnamed_layers import unnamed_layers
 from tfmigrate.plan.names.context import Migration
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.values import Made

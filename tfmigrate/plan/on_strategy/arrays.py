@@ -11,7 +11,7 @@ from tfmigrate.plan.data.arrays import Training, plan_trainings
 from tfmigrate.plan.data.pipeline import takes_arrays
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.names.import_tensorflow import import_tensorflow
-from tfmigrate.plan.on_strategy.outside import Scoping
+from tfmigrate.plan.on_strategy.scoping import Scoping
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import ModelObject

@@ -18,7 +18,8 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import keywords
 from tfmigrate.plan.keras.sample_shapes import MEANS
-from tfmigrate.plan.on_strategy.outside import Scoping, is_plain_sgd, may_be_mirrored, sites_of
+from tfmigrate.plan.on_strategy.outside import is_plain_sgd, sites_of
+from tfmigrate.plan.on_strategy.scoping import Scoping, may_be_mirrored
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import Module, last_attribute
 from tfmigrate.understand.reaching import added, bindings_of, value_of

@@ -12,7 +12,8 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.on_strategy.outside import SYNCHRONOUS, Outside, Scoping, is_conditional, sites_of
+from tfmigrate.plan.on_strategy.outside import Outside, sites_of
+from tfmigrate.plan.on_strategy.scoping import SYNCHRONOUS, Scoping, is_conditional
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
 from tfmigrate.understand.program import Module, attribute_of, last_attribute, only_statement, units_of
 from tfmigrate.understand.syntax import sole_target

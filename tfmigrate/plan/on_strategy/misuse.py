@@ -18,13 +18,14 @@ from tfmigrate.plan.keras import cautions
 from tfmigrate.plan.keras.companions import traps
 from tfmigrate.plan.keras.losses import scalar_losses
 from tfmigrate.plan.keras.methods import predictions_on_batch
+from tfmigrate.plan.keras.shared_optimizers import say_shared_optimizers
 from tfmigrate.plan.keras.toggles import set_at_each_step
 from tfmigrate.plan.names.context import Migration
 from tfmigrate.plan.names.import_tensorflow import import_tensorflow
 from tfmigrate.plan.names.tables import Tables
 from tfmigrate.plan.names.target import LEGACY_KERAS, brings_keras_3
 from tfmigrate.plan.on_strategy import custom_steps
-from tfmigrate.plan.on_strategy.outside import SYNCHRONOUS, Scoping
+from tfmigrate.plan.on_strategy.scoping import SYNCHRONOUS, Scoping
 from tfmigrate.plan.on_strategy.strategy_devices import no_devices
 from tfmigrate.plan.on_strategy.unbuilt import unbuilt
 from tfmigrate.plan.strategy.second_strategies import SECOND, MadeStrategy, second_strategies
@@ -52,7 +53,7 @@ def plan_misuses(
     reader = _Reader(facts, drafts, frozenset(apart), moved, tuple(rules), reported)
     compiles, trainings = reader.compiles(), reader.trainings()
     cautions.say_trainable_toggles(compiles, trainings, drafts, set_at_each_step(compiles, trainings, drafts))
-    cautions.say_shared_optimizers(compiles, drafts)
+    say_shared_optimizers(compiles, drafts)
     revisions: dict[Module, list[Revision]] = defaultdict(list)
     for module, change in reader.changes():
         draft = drafts[module]

@@ -12,7 +12,8 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Edit, Scope, Unwrap
 from tfmigrate.plan.on_strategy.earlier import lines_made_of, raised, unit_beside, unit_of
 from tfmigrate.plan.on_strategy.idle import left_idle
-from tfmigrate.plan.on_strategy.outside import Outside, Strategies, order_of, things_outside
+from tfmigrate.plan.on_strategy.outside import Outside, order_of, things_outside
+from tfmigrate.plan.on_strategy.scoping import Strategies
 from tfmigrate.plan.strategy.scope import Cover, Run, first_common_unit
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts
 from tfmigrate.understand.program import Module, Unit, block_of, dotted, only_statement

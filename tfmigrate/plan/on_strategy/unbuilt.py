@@ -15,7 +15,8 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import named_arguments
 from tfmigrate.plan.on_strategy.custom_steps import Run, applied
-from tfmigrate.plan.on_strategy.outside import Scoping, order_of
+from tfmigrate.plan.on_strategy.outside import order_of
+from tfmigrate.plan.on_strategy.scoping import Scoping
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, last_attribute
 from tfmigrate.understand.values import FunctionValue, Made, Method, StrategyObject

@@ -11,6 +11,7 @@ from tfmigrate.plan.data.arrays import plan_arrays
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Unwrap
 from tfmigrate.plan.keras import cautions, out_of_sight
+from tfmigrate.plan.keras.old_files import say_files_of_old_runs
 from tfmigrate.plan.keras.own_optimizers import plan_own_optimizers
 from tfmigrate.plan.keras.toggles import plan_toggles
 from tfmigrate.plan.planner.reported import say_of_other_files
@@ -134,5 +135,5 @@ def _say_of_wraps(
         draft = drafts[wrap.site.frame.module]
         story = story_of(wrap, draft, facts, wrap.call in at_hand)
         draft.say(codes.MULTI_GPU_MODEL, wrap.call, story, "rewrite", trail_of(wrap, facts))
-        cautions.say_files_of_old_runs(wrap, facts, drafts)
+        say_files_of_old_runs(wrap, facts, drafts)
         cautions.say_undefined(wrap, draft)

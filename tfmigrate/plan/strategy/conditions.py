@@ -8,7 +8,7 @@ from itertools import product
 
 import libcst as cst
 
-from tfmigrate.plan.strategy.guards import bracketed, negated
+from tfmigrate.plan.strategy.negations import bracketed, negated
 from tfmigrate.understand.program import dotted
 from tfmigrate.written import Written
 

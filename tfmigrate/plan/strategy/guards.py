@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from itertools import zip_longest
 from typing import TypeGuard
 
@@ -13,106 +13,17 @@ import libcst as cst
 
 from tfmigrate.plan.edits import Branch, Unwrap
 from tfmigrate.plan.strategy.merged import Merge
+from tfmigrate.plan.strategy.merged_code import MergedCode
+from tfmigrate.plan.strategy.negations import negated
 from tfmigrate.understand.contents import opaque_sites
-from tfmigrate.understand.lifecycle import Facts, Guard, Wrap
+from tfmigrate.understand.lifecycle import Facts, Wrap
 from tfmigrate.understand.program import Module, dotted, errors_of, only_statement, suites_of, units_of
 from tfmigrate.understand.purity import is_impure, is_pure
-from tfmigrate.understand.unreached import leaves
-from tfmigrate.understand.values import Site, Visible
+from tfmigrate.understand.values import Visible
 from tfmigrate.walk import children, walk
 from tfmigrate.written import Written
 
-_NEGATED: Mapping[type[cst.BaseCompOp], str] = {
-    cst.GreaterThan: "<=",
-    cst.GreaterThanEqual: "<",
-    cst.LessThan: ">=",
-    cst.LessThanEqual: ">",
-    cst.Equal: "!=",
-    cst.NotEqual: "==",
-    cst.Is: "is not",
-    cst.IsNot: "is",
-    cst.In: "not in",
-    cst.NotIn: "in",
-}
-
-
 _DEFAULT_DEVICE = re.compile(r"cpu|gpu:0\b", re.IGNORECASE)
-
-
-def negated(condition: Written) -> Written:
-    """The opposite of a condition: `G <= 1` gives `G > 1`."""
-    test = condition.tree
-    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
-        return condition.part("expression") or Written.of(_code(test.expression))
-    if isinstance(test, cst.Comparison) and len(test.comparisons) == 1 and not test.lpar:
-        target = test.comparisons[0]
-        opposite = _NEGATED.get(type(target.operator))
-        if opposite is not None:
-            left, right = condition.part("left"), condition.part("comparisons.0.comparator")
-            left, right = left or Written.of(_code(test.left)), right or Written.of(_code(target.comparator))
-            return Written.of(operand(left), f" {opposite} ", operand(right))
-    plain = isinstance(test, cst.Name | cst.Attribute | cst.Call)
-    return Written.of("not ", condition) if plain else Written.of("not (", condition, ")")
-
-
-def operand(part: Written) -> Written:
-    """An expression beside a comparison, in brackets where that would tear it apart: `a if b else c`, `a or b`."""
-    weak = isinstance(part.tree, cst.IfExp | cst.Lambda | cst.BooleanOperation | cst.UnaryOperation | cst.Comparison)
-    return bracketed(part) if weak and not part.tree.lpar else part
-
-
-def bracketed(part: Written) -> Written:
-    """An expression in parentheses."""
-    return Written.of("(", part, ")")
-
-
-def _code(node: cst.BaseExpression) -> str:
-    return cst.Module([]).code_for_node(node)
-
-
-def is_instead_of(wrap: Wrap, site: Site) -> bool:
-    """Whether a place is reached under the other arm of an `if` round the wrap, where the strategy has one device.
-
-    An `if` whose arm returns has no other arm: the code after it runs instead.
-    """
-    sites = list(site.chain())
-    for other in wrap.site.chain():
-        if any(_is_same_code(outer, other) and outer.frame.module.exclusive(outer.unit, other.unit) for outer in sites):
-            return True
-    for guard in wrap.guards:
-        if isinstance(guard.node, cst.If) and _follows_arm_that_left(sites, guard):
-            return True
-        if isinstance(guard.node, cst.If) and guard.site.unit is guard.node:
-            module = guard.frame.module
-            inside = {*module.inside(guard.node)}
-            wrapped = wrap.site.lifted(guard.frame)
-            if (wrapped is None or wrapped.unit not in inside) and any(
-                outer.frame is guard.frame and outer.unit in inside for outer in sites
-            ):
-                return True
-    return False
-
-
-def _follows_arm_that_left(sites: Iterable[Site], guard: Guard) -> bool:
-    """Whether one of some places is behind the `if` of a wrap whose arm returned, and runs instead of it."""
-    arms = {"body": guard.node.body, "orelse": getattr(guard.node, "orelse", None)}
-    arm = arms.get(guard.arm)
-    suite = arm.body if isinstance(arm, cst.Else) else arm
-    if not isinstance(suite, cst.BaseSuite) or not leaves(suite):
-        return False
-    module = guard.frame.module
-    place = module.places[guard.site.unit]
-    behind = units_of(place.block)[place.index + 1 :]
-    return any(
-        _is_same_code(site, guard.site) and not {site.unit, *module.ancestors(site.unit)}.isdisjoint(behind)
-        for site in sites
-    )
-
-
-def _is_same_code(one: Site, other: Site) -> bool:
-    """Whether two places are in one function, in whichever calls of it: each asks the `if` round the wrap itself."""
-    function = one.frame.function
-    return one.frame is other.frame or (function is not None and function is other.frame.function)
 
 
 def is_cpu_device(unit: cst.CSTNode, facts: Facts) -> bool:
@@ -373,7 +284,7 @@ class Blocks:
             yield from self.sense(self._left_of.get(unit, unit.body))
             return
         wraps = {wrap.call: wrap for wrap in self._wraps}
-        merged = unit.visit(_Merged(wraps, self._unpacked, self._names, self._brief))
+        merged = unit.visit(MergedCode(wraps, self._unpacked, self._names, self._brief))
         assert isinstance(merged, cst.CSTNode)
         line = isinstance(merged, cst.SimpleStatementLine | cst.SimpleStatementSuite)
         for part in merged.body if line else [merged]:  # type: ignore[attr-defined]  # On lines of their own or not.
@@ -382,50 +293,3 @@ class Blocks:
     @staticmethod
     def _same(one: Iterator[str], other: Iterator[str]) -> bool:
         return all(first == second for first, second in zip_longest(one, other))
-
-
-class _Merged(cst.CSTTransformer):
-    """Writes the template for a wrap, and one name for two that are the same model now."""
-
-    def __init__(
-        self,
-        wraps: Mapping[cst.Call, Wrap],
-        unpacked: Mapping[cst.Assign, Sequence[cst.BaseExpression]],
-        names: Mapping[str, str],
-        brief: Mapping[cst.CSTNode, str],
-    ) -> None:
-        super().__init__()
-        self._wraps = wraps
-        self._unpacked = unpacked
-        self._names = names
-        self._brief = brief
-
-    def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:
-        wrap = self._wraps.get(original_node)
-        if wrap is None or wrap.template_node is None:
-            return updated_node
-        template = self._named(wrap.template_node.deep_clone())
-        return template if wrap.together is None else wrap.together.written(template).tree
-
-    def leave_Assign(self, original_node: cst.Assign, updated_node: cst.Assign) -> cst.Assign:
-        """Of several that a copy gave back the ones that are kept: `plain = model`."""
-        bound = self._unpacked.get(original_node, ())
-        template = self._wraps[original_node.value].template_node if bound else None  # type: ignore[index]
-        if template is None or len(bound) > 1:
-            return updated_node
-        target = updated_node.targets[0].with_changes(target=bound[0].deep_clone())
-        return updated_node.with_changes(targets=[target], value=self._named(template.deep_clone()))
-
-    def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.BaseExpression:
-        brief = self._brief.get(original_node)
-        return self._named(updated_node) if brief is None else cst.Name(brief)
-
-    def leave_Attribute(self, original_node: cst.Attribute, updated_node: cst.Attribute) -> cst.BaseExpression:
-        return self._named(updated_node.with_changes(attr=original_node.attr))
-
-    def leave_Arg(self, original_node: cst.Arg, updated_node: cst.Arg) -> cst.Arg:
-        return updated_node.with_changes(keyword=original_node.keyword)
-
-    def _named(self, node: cst.BaseExpression) -> cst.BaseExpression:
-        new = self._names.get(dotted(node))
-        return node if new is None else cst.parse_expression(new)

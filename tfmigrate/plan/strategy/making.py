@@ -11,8 +11,9 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.device_names import first_gpus, gpus_of
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.strategy.gpus import Kind, Kinds, replicas
-from tfmigrate.plan.strategy.guards import MISSING_DEVICES, handles, negated, operand
+from tfmigrate.plan.strategy.guards import MISSING_DEVICES, handles
 from tfmigrate.plan.strategy.model_group import Refusal, shares_object
+from tfmigrate.plan.strategy.negations import negated, operand
 from tfmigrate.plan.strategy.strategy import Strategy
 from tfmigrate.understand.carrier import Carrier
 from tfmigrate.understand.expressions import names_in

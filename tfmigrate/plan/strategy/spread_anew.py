@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Set
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.strategy.guards import is_instead_of
+from tfmigrate.plan.strategy.instead_of import is_instead_of
 from tfmigrate.plan.strategy.model_group import Group
 from tfmigrate.plan.strategy.placement import Placement
 from tfmigrate.understand.contents import models_of

@@ -8,7 +8,7 @@ from itertools import combinations
 import libcst as cst
 
 from tfmigrate.plan.strategy.conditions import any_of, clauses
-from tfmigrate.plan.strategy.guards import negated
+from tfmigrate.plan.strategy.negations import negated
 from tfmigrate.understand.expressions import names_in
 from tfmigrate.understand.folding import constant
 from tfmigrate.walk import nodes_in
