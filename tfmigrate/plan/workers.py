@@ -234,7 +234,7 @@ UNSEEDED = (
 
 def unseeded(facts: Facts) -> cst.Call | None:
     """The first call that draws random numbers which nothing in the module seeds."""
-    named = [(call, facts.symbols.get(call.func, "")) for call in facts.module.calls]
+    named = [(call, facts.called(call)) for call in facts.module.calls]
     for call, name in named:
         family = _draws_from(call, name)
         if family and not any(o == _SEEDERS[family] or o.endswith(".set_random_seed") for _, o in named):

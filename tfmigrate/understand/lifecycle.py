@@ -272,6 +272,10 @@ class Facts:
         """What an expression names in a library, one name for each thing: see names.canonical(); "" for any other."""
         return names.canonical(self.symbols.get(node, ""))
 
+    def called(self, node: cst.CSTNode | None) -> str:
+        """What of a library a call calls, by its qualified name as it was imported; "" for any other call or node."""
+        return self.symbols.get(node.func, "") if isinstance(node, cst.Call) else ""
+
     def options(self, node: cst.CSTNode) -> frozenset[Value]:
         """All that an expression can stand for; nothing where it was never evaluated."""
         value = self.values.get(node)

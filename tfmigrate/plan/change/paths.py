@@ -43,7 +43,7 @@ def _last_part(node: cst.BaseExpression, facts: Facts) -> cst.BaseExpression | N
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
         if node.func.attr.value == "format":
             return _formatted_in(node) or node.func.value
-        if node.func.attr.value == "join" and node.args and facts.symbols.get(node.func, "").startswith("os.path"):
+        if node.func.attr.value == "join" and node.args and facts.called(node).startswith("os.path"):
             return node.args[-1].value
     if isinstance(node, cst.FormattedString) and node.parts:
         last = node.parts[-1]

@@ -73,7 +73,7 @@ def _written(method: cst.FunctionDef, facts: Facts) -> Iterator[cst.BaseExpressi
             elif isinstance(node, cst.AugAssign):
                 yield target
         elif isinstance(node, cst.Call):
-            if node.args and facts.symbols.get(node.func) in _FIRST_ARGUMENT:
+            if node.args and facts.called(node) in _FIRST_ARGUMENT:
                 yield node.args[0].value
             elif isinstance(node.func, cst.Attribute) and node.func.attr.value in _IN_PLACE:
                 yield node.func.value

@@ -162,7 +162,7 @@ class _Body:
         return False
 
     def _called(self, call: cst.Call) -> Iterator[str]:
-        name = self.facts.symbols.get(call.func, "")
+        name = self.facts.called(call)
         functions = [function for o in self.facts.options(call.func) if (function := function_of(o)) is not None]
         last = name.rpartition(".")[2] or (call.func.value if isinstance(call.func, cst.Name) else "")
         if last in _VARYING and "maxlen" not in keywords(call):

@@ -74,7 +74,7 @@ def _is_of_arrays(node: cst.BaseExpression, context: Context) -> bool:
         return False
     counts = [argument.value for argument in over.args]
     few = all(isinstance(number, cst.Integer) and 1 < number.evaluated_value < 9 for number in counts)
-    return len(counts) == 1 and few and context.facts.symbols.get(value.elt.func, "").startswith("numpy.")
+    return len(counts) == 1 and few and context.facts.called(value.elt).startswith("numpy.")
 
 
 def _is_of_several(node: cst.BaseExpression, place: int, batch: Batch, context: Context) -> bool:

@@ -56,7 +56,7 @@ def check(context: Context) -> Iterator[CallChange]:
     parts = Parts(facts, scopes)
     padded = set(_padded(facts, scopes))
     for call in facts.module.calls:
-        name = facts.symbols.get(call.func, "")
+        name = facts.called(call)
         if not name.startswith("numpy.") or has_stars(call):
             continue
         if name in _ARRAYS:
@@ -80,7 +80,7 @@ def _along_an_axis(context: Context) -> Iterator[CallChange]:
     """`np.apply_along_axis(f, 1, rows)`, where f returns several arrays: `lambda row: array_of(f(row))`."""
     helper, changes = Helper.of(context.draft, "array_of"), []
     for call in context.facts.module.calls:
-        if context.facts.symbols.get(call.func) != "numpy.apply_along_axis" or has_stars(call):
+        if context.facts.called(call) != "numpy.apply_along_axis" or has_stars(call):
             continue
         given = dict(explicit(call.args, ("func1d", "axis", "arr")))
         if len(call.args) != 3 or given.keys() != {"func1d", "axis", "arr"}:

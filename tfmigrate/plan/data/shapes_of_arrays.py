@@ -132,7 +132,7 @@ class Parts:
             return False
         first = value.args[0].value
         same = isinstance(first, cst.Name) and first.value == binding.node.value
-        return same and self._facts.symbols.get(value.func, "") in _COPIES
+        return same and self._facts.called(value) in _COPIES
 
     def _of_appended(
         self, parts: Sequence[tuple[Occurrence, cst.BaseExpression]], within: frozenset[cst.CSTNode]

@@ -39,7 +39,7 @@ def _size(
     node = settled(node, scopes)
     if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute) or node in seen:
         return None
-    method, name = node.func.attr.value, facts.symbols.get(node.func, "")
+    method, name = node.func.attr.value, facts.called(node)
     if name.startswith("numpy."):
         dtype = keywords(node).get("dtype")
         elements = _elements(node, name.removeprefix("numpy."), facts)

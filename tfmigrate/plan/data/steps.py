@@ -85,7 +85,7 @@ def _kind(node: cst.BaseExpression, facts: Facts, scopes: Scopes, modules: Seque
     if isinstance(node, cst.Attribute):
         return "fraction" if _is_float_option(node, facts, modules) else None
     if isinstance(node, cst.Call):
-        name = facts.symbols.get(node.func, "") or dotted(node.func)
+        name = facts.called(node) or dotted(node.func)
         if name in _ROUNDINGS:
             return "whole"
         inside = {_kind(arg.value, facts, scopes, modules) for arg in node.args} if name in _AS_GIVEN else set()

@@ -147,7 +147,7 @@ _TRAIN = frozenset({"fit", "fit_generator"})
 def made_elsewhere(value: Value, facts: Facts) -> str | None:
     """The name of a function that made a value, and comes from an unknown module; None for any other."""
     call = value.node if isinstance(value, Opaque) else None
-    name = facts.symbols.get(call.func, "") if isinstance(call, cst.Call) else ""
+    name = facts.called(call)
     return name if is_out_of_sight(name) else None
 
 

@@ -49,7 +49,7 @@ def modernised(draft: Draft) -> None:
     for line in draft.module.all_of(cst.SimpleStatementLine):
         for small in line.body:
             call = small.value if isinstance(small, cst.Expr) else None
-            symbol = draft.facts.symbols.get(call.func, "") if isinstance(call, cst.Call) else ""
+            symbol = draft.facts.called(call)
             if turns_eager(symbol) is not None:  # Keras trains eagerly, as TensorFlow 2 does by default.
                 draft.edits.append(Remove(small))
                 removed.update(walk(small))

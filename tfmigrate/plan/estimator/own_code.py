@@ -34,7 +34,7 @@ def builds(program: ProgramFacts, function: FunctionValue) -> bool:
         current = pending.pop()
         facts = program.modules[current.module]
         for call in calls_in(current.node.body):
-            name = names.plain(facts.symbols.get(call.func, "")).removeprefix("tensorflow.")
+            name = names.plain(facts.called(call)).removeprefix("tensorflow.")
             if name in _VARIABLES or name.startswith(_MAKING):
                 return True
             inner = _function_run_by(facts.values.get(call.func))

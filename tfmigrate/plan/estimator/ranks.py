@@ -47,7 +47,7 @@ def _first_returned(facts: Facts, function: cst.FunctionDef | cst.Lambda) -> cst
         for value in given:
             maker = made.get(value.value) if isinstance(value, cst.Name) else value
             if isinstance(maker, cst.Call):
-                symbol = names.plain(facts.symbols.get(maker.func, "")).removeprefix("tensorflow.")
+                symbol = names.plain(facts.called(maker)).removeprefix("tensorflow.")
                 if symbol in _RANKLESS:
                     return maker
     return None

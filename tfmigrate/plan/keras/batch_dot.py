@@ -28,11 +28,15 @@ def check(context: Context) -> Iterator[CallChange]:
     """A function keeps the old one in a module that was written for it, and in which a call's axes tell of four
     dimensions; where nothing says which one is meant, such a call is reported."""
     facts = context.facts
-    calls = [call for call in facts.module.calls if names.canonical(_name(call, context)) == "keras.backend.batch_dot"]
+    calls = [
+        call for call in facts.module.calls if names.canonical(context.facts.called(call)) == "keras.backend.batch_dot"
+    ]
     telling = [call for call in calls if any(number > 2 for number in _axes(call))]
     if not telling:
         return
-    if not all(context.settings.written_before(names.flavour(_name(call, context)), _OTHERWISE) for call in telling):
+    if not all(
+        context.settings.written_before(names.flavour(context.facts.called(call)), _OTHERWISE) for call in telling
+    ):
         message = f"{_CHANGED}: tf.matmul(x, y), with transpose_a or transpose_b, computes the old product"
         yield from (CallChange(codes.BATCH_DOT, call, message, action="warn") for call in telling)
         return
@@ -47,10 +51,6 @@ def check(context: Context) -> Iterator[CallChange]:
         for call in calls
     ]
     yield from helper.brought_by(calls, changes)
-
-
-def _name(call: cst.Call, context: Context) -> str:
-    return context.facts.symbols.get(call.func, "")
 
 
 def _axes(call: cst.Call) -> list[int]:

@@ -184,7 +184,7 @@ def _kinds_of(loss: cst.BaseExpression, outputs: Sequence[Output] | None, contex
 
 def _kind(loss: cst.BaseExpression, narrow: bool, context: Context) -> _Kind:
     node = settled(loss, context.scopes)
-    made = context.facts.symbols.get(node.func, "") if isinstance(node, cst.Call) else ""
+    made = context.facts.called(node)
     surely = names.canonical(made) == "keras.losses.BinaryCrossentropy"
     values = context.facts.options(loss)
     if text_of(node) is not None:

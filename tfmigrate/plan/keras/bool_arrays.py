@@ -113,7 +113,7 @@ def _harmless(given: list[cst.BaseExpression], context: Context) -> frozenset[cs
             mentions.add(node.value)
         elif isinstance(node, cst.Call) and dotted(node.func) == "len":
             mentions.update(arg.value for arg in node.args)
-        elif isinstance(node, cst.Call) and facts.symbols.get(node.func, "") in _DATASETS:
+        elif isinstance(node, cst.Call) and facts.called(node) in _DATASETS:
             arrays.extend(part for arg in node.args for part in _parts(arg.value))
     for use in keras_calls(facts, "fit", "evaluate", "predict"):
         arrays.extend(part for arg in use.call.args for part in _parts(arg.value))

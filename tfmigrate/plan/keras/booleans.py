@@ -41,7 +41,7 @@ _BOOLEAN = frozenset({"numpy.bool", "numpy.bool_", "numpy.bool8"})
 
 def made_of_booleans(call: cst.Call, context: Context) -> cst.BaseExpression | None:
     """The `dtype` of a call that makes an array of Booleans to be filled."""
-    return _dtype_of(call, _MAKERS.get(_symbol(call, context), ()), context)
+    return _dtype_of(call, _MAKERS.get(context.facts.called(call), ()), context)
 
 
 def are_booleans(node: cst.BaseExpression, context: Context) -> bool:
@@ -78,7 +78,7 @@ def _are_booleans(node: cst.BaseExpression, context: Context, seen: frozenset[cs
 
 
 def _returns_booleans(call: cst.Call, context: Context) -> bool:
-    symbol = _symbol(call, context)
+    symbol = context.facts.called(call)
     if symbol in _ASKING:
         return True
     if symbol in _TAKING_DTYPE:
@@ -89,7 +89,7 @@ def _returns_booleans(call: cst.Call, context: Context) -> bool:
 
 def _reshaped(call: cst.Call, context: Context) -> cst.BaseExpression | None:
     """The array that a call gives back in another shape, or copied."""
-    symbol, func = _symbol(call, context), call.func
+    symbol, func = context.facts.called(call), call.func
     if symbol in _RESHAPING or (symbol in _COPYING and len(call.args) == 1):
         return call.args[0].value if call.args and call.args[0].keyword is None else None
     return func.value if isinstance(func, cst.Attribute) and func.attr.value in _RESHAPING_METHODS else None
@@ -103,7 +103,3 @@ def _dtype_of(call: cst.Call, parameters: tuple[str, ...], context: Context) -> 
     dtype = named["dtype"].value
     builtin = dotted(dtype) == "bool" and not context.scopes.bindings("bool")
     return dtype if builtin or context.facts.symbols.get(dtype) in _BOOLEAN or text_of(dtype) == "bool" else None
-
-
-def _symbol(call: cst.Call, context: Context) -> str:
-    return context.facts.symbols.get(call.func, "")

@@ -107,7 +107,7 @@ def _places(sites: Sites) -> _Places:
 
 def say_undefined(wrap: Wrap, draft: Draft) -> None:
     """A call of multi_gpu_model that nothing imports."""
-    if draft.facts.symbols.get(wrap.call.func) == names.UNDEFINED:
+    if draft.facts.called(wrap.call) == names.UNDEFINED:
         draft.say(
             codes.UNDEFINED_NAME,
             wrap.call,

@@ -41,7 +41,7 @@ def check(context: Context) -> Iterator[CallChange]:
             yield CallChange(codes.CLASS_WEIGHT_WORDS, argument, message, edit)
     for call in facts.module.calls:
         count = sum(arg.keyword is None for arg in call.args)
-        if facts.symbols.get(call.func) in _COMPUTED and 1 < count <= len(_BALANCED) and not has_stars(call):
+        if facts.called(call) in _COMPUTED and 1 < count <= len(_BALANCED) and not has_stars(call):
             edit = Revision(call, named=tuple((position, _BALANCED[position]) for position in range(1, count)))
             message = "scikit-learn takes `classes` and `y` by name alone (a TypeError from 1.0): the names are written"
             yield CallChange(codes.CLASS_WEIGHT_WORDS, call, message, edit)
@@ -77,7 +77,7 @@ class _Arrays:
         if not isinstance(node, cst.Call):
             return False
         facts = self._modules[frame.module]
-        if facts.symbols.get(node.func) in _MAKES_ARRAYS:
+        if facts.called(node) in _MAKES_ARRAYS:
             return True
         if isinstance(node.func, cst.Attribute) and node.func.attr.value in _KEEPS_ARRAYS:
             return self.is_array(node.func.value, frame)

@@ -110,7 +110,7 @@ def _clash(divided: Mapping[cst.Call, Mapping[cst.Call, Written]]) -> cst.Call |
 
 def decays(call: cst.Call, facts: Facts) -> bool:
     """Whether a call makes an optimizer whose `decay=` may be another number than 0."""
-    if not names.is_optimizer(facts.symbols.get(call.func, "")) or has_stars(call):
+    if not names.is_optimizer(facts.called(call)) or has_stars(call):
         return False
     decay = keywords(call).get("decay")
     return decay is not None and not is_none(decay.value) and not is_zero(decay.value)
@@ -196,7 +196,7 @@ def rates_of_schedules(facts: Facts, program: ProgramFacts, decays: Decays) -> I
 
 def _schedule(call: cst.Call, facts: Facts) -> cst.Call | None:
     """The call that makes the schedule which an optimizer is given for its rate."""
-    if not names.is_optimizer(facts.symbols.get(call.func, "")) or has_stars(call):
+    if not names.is_optimizer(facts.called(call)) or has_stars(call):
         return None
     named = named_arguments(call, ("learning_rate",)) or keywords(call)
     rate = named.get("learning_rate")

@@ -34,7 +34,7 @@ def available_gpus(context: Context) -> Iterator[CallChange]:
     facts, tf, quote = context.facts, context.tf, context.quote
     counted = _counted(facts)
     for call in facts.module.calls:
-        if names.lists_devices(facts.symbols.get(call.func, "")) != "gpus" or call.args:
+        if names.lists_devices(facts.called(call)) != "gpus" or call.args:
             continue
         if call in counted:
             code = f"{tf}.config.list_physical_devices({quote}GPU{quote})"

@@ -34,7 +34,7 @@ def check(context: Context) -> Iterator[CallChange]:
         call = line.value
         if not isinstance(call, cst.Call):
             continue
-        if facts.symbols.get(call.func) in _UPDATES:
+        if facts.called(call) in _UPDATES:
             name = facts.module.code(call.args[0].value) if call.args else "the variable"
         elif isinstance(call.func, cst.Attribute) and call.func.attr.value in _ASSIGNS:
             if not _is_variable(call.func.value, context):
@@ -52,7 +52,7 @@ def check(context: Context) -> Iterator[CallChange]:
 def _is_variable(node: cst.BaseExpression, context: Context) -> bool:
     """Whether it is a variable of standalone Keras's backend."""
     made = settled(node, context.scopes) if isinstance(node, cst.Name) else _set_to(dotted(node), context)
-    symbol = context.facts.symbols.get(made.func, "") if isinstance(made, cst.Call) else ""
+    symbol = context.facts.called(made)
     return symbol in _MAKERS and names.flavour(symbol) == "keras"
 
 

@@ -67,5 +67,5 @@ def _given_to_numpy(function: cst.FunctionDef | cst.Lambda, facts: Facts) -> Ite
         if not isinstance(part, cst.Call):
             continue
         method = last_attribute(part.func)
-        if facts.symbols.get(part.func, "").startswith("numpy.") or method == "astype":
+        if facts.called(part).startswith("numpy.") or method == "astype":
             yield from (arg.value for arg in part.args if _is_dtype(arg.value))

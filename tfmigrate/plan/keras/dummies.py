@@ -15,7 +15,7 @@ _DTYPE = 7
 
 def check(context: Context) -> Iterator[CallChange]:
     for call in context.facts.module.calls:
-        if context.facts.symbols.get(call.func) == "pandas.get_dummies" and not has_stars(call):
+        if context.facts.called(call) == "pandas.get_dummies" and not has_stars(call):
             if passed_as("dtype", _DTYPE, call) is None:
                 quote = context.draft.quote
                 message = "the columns of get_dummies() are Booleans since pandas 2.0, and were of uint8"

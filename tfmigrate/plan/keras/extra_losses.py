@@ -40,7 +40,7 @@ _SUMS = (
 def check(context: Context) -> Iterator[CallChange]:
     """`add_loss()` and `activity_regularizer=`: reported, because the code does not say which strength is meant."""
     for call in context.facts.module.calls:
-        known = context.facts.symbols.get(call.func, "")
+        known = context.facts.called(call)
         if last_attribute(call.func) == "add_loss" and call.args and not known:
             message = _added(call, context)
             if message:
@@ -60,7 +60,7 @@ def _added(call: cst.Call, context: Context) -> str:
         outside = attribute_of("self", call.func) is None
         return "; ".join([*([_ADDS] if context.migration.spreads else []), *([_OUTSIDE] if outside else [])])
     version = context.settings.written_for("keras")
-    standalone = names.flavour(facts.symbols.get(penalty.regularizer.func, "")) == "keras"
+    standalone = names.flavour(facts.called(penalty.regularizer)) == "keras"
     left_out = standalone and (version is None or version < _BEFORE_2_3)
     return _LEFT_OUT if left_out and _may_follow_a_wrap(call, facts, context.migration) else ""
 

@@ -19,7 +19,7 @@ _ASKS = frozenset(
 
 def takes_name(call: cst.Call, facts: Facts) -> bool:
     """Whether a call loads a file, or asks for it by its name."""
-    return facts.symbols.get(call.func) in _ASKS or reads(call, facts)
+    return facts.called(call) in _ASKS or reads(call, facts)
 
 
 def reads(call: cst.Call, facts: Facts) -> bool:

@@ -83,7 +83,7 @@ class Mentions:
         opened = {
             ending_of(call.args[0].value, self.facts, self.scopes)
             for call in self.facts.module.calls
-            if call.args and self.facts.symbols.get(call.func) == "h5py.File"
+            if call.args and self.facts.called(call) == "h5py.File"
         }
         for node, text in self._unchanged():
             ending = new_ending(text, self.renamed) or _of_last_word(text, self.renamed)

@@ -13,7 +13,7 @@ def flavour_of(use: Use, facts: Facts) -> str:
     values = set()
     for option in options(use.receiver):
         if isinstance(option, Parallel):
-            values.add(names.flavour(facts.symbols.get(option.wrap.call.func, "")))
+            values.add(names.flavour(facts.called(option.wrap.call)))
     values.update(names.flavour(model.maker) for model in use.models)
     if not any(values):
         # Nothing is known of the model: the module's imports decide.

@@ -68,7 +68,7 @@ def _old_layers(migration: Migration) -> dict[Module, list[cst.Call]]:
     made: dict[Module, list[cst.Call]] = {}
     for module, draft in migration.drafts.items() if frozen_by else ():
         for call in module.calls:
-            known = draft.facts.symbols.get(call.func, "")
+            known = draft.facts.called(call)
             if names.canonical(known) == _LAYER and _had_old_meaning(known, draft.settings):
                 together = migration.once(loaded_with)[module]
                 frozen = {each for other in frozen_by.keys() & together for each in frozen_by[other]}

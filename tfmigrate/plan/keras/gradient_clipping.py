@@ -30,7 +30,7 @@ def check(context: Context) -> Iterator[CallChange]:
     wrapped: dict[cst.Call, CallChange] = {}
     used: set[str] = set()
     for call in facts.module.calls:
-        real = facts.symbols.get(call.func, "")
+        real = facts.called(call)
         bounds = bounds_of(call, real, context.settings) if names.is_optimizer(real) else ()
         if len(bounds) == 1 and not _is_wrapped(call, facts):
             used.update(bounds)

@@ -37,7 +37,7 @@ def check(context: Context) -> Iterator[CallChange]:
                 if attribute_of("self", call.func) == "add_weight":
                     yield from _of_weight(call, cls, context)
     for call in facts.module.calls:
-        real = facts.symbols.get(call.func, "")
+        real = facts.called(call)
         bias = keywords(call).get("bias_initializer")
         if bias is not None and names.flavour(real) == "keras" and names.is_layer(real):
             yield from _told(bias.value, bias, None, context)

@@ -41,7 +41,7 @@ def check(context: Context) -> Iterator[CallChange]:
     """`Conv2D(64, 3, 3)`, `nb_row=`, `dim_ordering='tf'`, `samples_per_epoch=`, K.set_image_dim_ordering(), merge()."""
     facts = context.facts
     for call in facts.module.calls:
-        real = facts.symbols.get(call.func, "")
+        real = facts.called(call)
         known = names.canonical(real)
         if names.flavour(real) != "keras":
             continue

@@ -81,7 +81,7 @@ def _layers_with_weights(migration: Migration) -> dict[str, list[cst.Call]]:
 def _paths_written(facts: Facts, migration: Migration) -> Iterator[str | None]:
     for call in facts.module.calls:
         last = last_attribute(call.func)
-        if last in _WRITING or names.canonical(facts.symbols.get(call.func, "")).endswith(".ModelCheckpoint"):
+        if last in _WRITING or names.canonical(facts.called(call)).endswith(".ModelCheckpoint"):
             yield _path(call, facts, migration)
 
 

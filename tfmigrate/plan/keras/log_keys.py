@@ -130,7 +130,7 @@ class LogKeys:
         if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
             yield from self.parts(node.left, seen)
             yield from self.parts(node.right, seen)
-        elif isinstance(node, cst.Call) and self._facts.symbols.get(node.func) == "os.path.join":
+        elif isinstance(node, cst.Call) and self._facts.called(node) == "os.path.join":
             for arg in node.args:
                 yield from self.parts(arg.value, seen)
         else:

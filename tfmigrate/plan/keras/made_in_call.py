@@ -143,7 +143,7 @@ def _models_made(loss: FunctionValue, modules: Mapping[Module, Facts]) -> Iterat
         if facts is None:
             continue
         for call in _always_made(function.node.body):
-            name = facts.symbols.get(call.func, "")
+            name = facts.called(call)
             if names.is_pretrained(name) or names.canonical(name) in _WITH_WEIGHTS | _MAKERS:
                 yield function.module, call, function.node
             called = [value for value in _functions(facts.options(call.func)) if value.node not in seen]
@@ -214,7 +214,7 @@ def _made_once(
     """What to write for `tf.Variable(0.)`; None where it is not assigned to a name, or does not begin with a number."""
     facts, tf, quote = context.facts, context.tf, context.quote
     receiver = parameters_of(method)[:1]
-    if name is None or not receiver or facts.symbols.get(node.func, "") not in _VARIABLE or not _is_plain(node, facts):
+    if name is None or not receiver or facts.called(node) not in _VARIABLE or not _is_plain(node, facts):
         return None
     words: list[str | cst.BaseExpression] = []
     for arg in node.args:

@@ -65,7 +65,7 @@ class Reader:
             if facts is None or function.node in read:
                 continue
             read.add(function.node)
-            called_names = (facts.symbols.get(call.func, "") for call in calls_in(function.node.body))
+            called_names = (facts.called(call) for call in calls_in(function.node.body))
             found.update((name, None) for name in called_names if is_out_of_sight(name))
             pending.extend(_callees(function, facts))
         return list(found)

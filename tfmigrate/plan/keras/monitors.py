@@ -137,7 +137,7 @@ def _judge(watcher: _Watcher, settings: Settings) -> _Judge | None:
 
 def _watchers(facts: Facts) -> Iterator[_Watcher]:
     for call in facts.module.calls:
-        name = facts.symbols.get(call.func, "")
+        name = facts.called(call)
         values = facts.options(call.func)
         if names.canonical(name) in WATCHERS:
             yield from _watchers_made(call, name)

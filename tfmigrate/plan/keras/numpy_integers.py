@@ -39,7 +39,7 @@ def check(context: Context) -> Iterator[CallChange]:
     """A size of a layer that NumPy computed, or a quotient: `int(...)` goes round it."""
     facts = context.facts
     for call in facts.module.calls:
-        name = facts.symbols.get(call.func, "")
+        name = facts.called(call)
         if names.is_layer(name):
             for node, may_be_numpy in _sizes(call, name.rpartition(".")[2]):
                 if _is_unfit(node, is_quotient if may_be_numpy else is_no_integer, facts):

@@ -90,7 +90,7 @@ class _Tables:
         value = settled(node, self._scopes)
         if not isinstance(value, cst.Call):
             return False
-        name = self._facts.symbols.get(value.func, "")
+        name = self._facts.called(value)
         if name == "pandas.DataFrame" and value.args:
             first = value.args[0].value
             return last_attribute(first) == "history"
@@ -99,7 +99,7 @@ class _Tables:
     def _is_row(self, value: Taken | None) -> bool:
         """Whether a value is what a loop takes from `csv.DictReader(file)`."""
         over = value.node if isinstance(value, PartOf) else None
-        return isinstance(over, cst.Call) and self._facts.symbols.get(over.func) == "csv.DictReader"
+        return self._facts.called(over) == "csv.DictReader"
 
     def _variable(self, node: cst.Name) -> tuple[str, LexicalScope | None]:
         return self._scopes.variable(node)

@@ -85,7 +85,7 @@ def recurrent_defaults(facts: Facts, settings: Settings) -> Iterator[CallChange]
 def _layers(facts: Facts) -> Iterator[tuple[cst.Call, str, Mapping[str, cst.Arg]]]:
     """Each call of a layer of Keras whose arguments can be read, with its name and its keywords."""
     for call in facts.module.calls:
-        real = facts.symbols.get(call.func, "")
+        real = facts.called(call)
         if names.canonical(real).startswith("keras.layers.") and not has_stars(call):
             yield call, real, keywords(call)
 

@@ -14,7 +14,7 @@ _OLD = frozenset({"keras.applications.ResNet50", "keras.applications.resnet50.Re
 def check(context: Context) -> Iterator[CallChange]:
     """Say it: its weights and its training are others."""
     for call in context.facts.module.calls:
-        if context.facts.symbols.get(call.func) in _OLD:
+        if context.facts.called(call) in _OLD:
             message = (
                 "ResNet50 of standalone Keras has an epsilon of 0.001 in its BatchNormalization, today it is 1e-5, "
                 "and its layers have other names and another order: it trains differently, and old weights do not fit"

@@ -144,7 +144,7 @@ def weights_to_load(context: Context) -> Iterator[CallChange]:
             continue
         seen.add(use.call)
         maker = settled(path.value, scopes)
-        if isinstance(maker, cst.Call) and names.plain(facts.symbols.get(maker.func, "")) == _LATEST:
+        if isinstance(maker, cst.Call) and names.plain(facts.called(maker)) == _LATEST:
             told = "this is a checkpoint of TensorFlow"
         else:
             # A single word that is one of several may be no file: `weights="imagenet"`.

@@ -28,7 +28,7 @@ _ABOVE = frozenset(name for name in sys.stdlib_module_names if name < "random")
 def check(context: Context) -> Iterator[CallChange]:
     """Python's generator gets the same seed a line above, unless something in the program seeds it."""
     facts = context.facts
-    calls = [call for call in facts.module.calls if facts.symbols.get(call.func, "") in _OF_TENSORFLOW]
+    calls = [call for call in facts.module.calls if facts.called(call) in _OF_TENSORFLOW]
     if not calls or context.migration.once(_seeds_python):
         return
     bound = _name_of_random(context)
@@ -51,9 +51,7 @@ _STORY = "today's Keras draws the seeds of its initial weights and dropout from 
 
 
 def _seeds_python(migration: Migration) -> bool:
-    named = (
-        facts.symbols.get(call.func, "") for facts in migration.facts.modules.values() for call in facts.module.calls
-    )
+    named = (facts.called(call) for facts in migration.facts.modules.values() for call in facts.module.calls)
     return any(name.endswith(_OF_PYTHON) and not name.startswith("numpy.") for name in named)
 
 

@@ -172,7 +172,7 @@ def _is_of_a_layer(given: _Given) -> bool:
 
 def _repeats(given: _Given, modules: Mapping[Module, Facts]) -> bool:
     """Whether a layer may be made several times while its initializer is made once."""
-    if given.facts.symbols.get(given.call.func) == "functools.partial":
+    if given.facts.called(given.call) == "functools.partial":
         return True
     made_in = {unit for site in given.sites for place in site.chain() for unit in _with_owners(place)}
     inner = (part for part in walk(given.unit) if isinstance(part, cst.BaseComp | cst.Lambda))

@@ -30,7 +30,7 @@ def check(context: Context) -> Iterator[CallChange]:
     """Where the tensors that are saved are all of one model, it is `model.export(folder)`."""
     facts = context.facts
     for call in facts.module.calls:
-        if facts.symbols.get(call.func, "") not in _NAMES:
+        if facts.called(call) not in _NAMES:
             continue
         named = named_arguments(call, _PARAMETERS)
         if named is None or not set(_PARAMETERS[:4]) <= named.keys():
@@ -66,6 +66,6 @@ def _without_session(node: cst.BaseExpression, facts: Facts, scopes: Scopes) -> 
         return
     assignment = sole_assignment(bindings[0])
     value = assignment.value if assignment is not None else None
-    name = facts.symbols.get(value.func, "") if isinstance(value, cst.Call) else ""
+    name = facts.called(value)
     if assignment is not None and names.canonical(name) == "keras.backend.get_session":
         yield Remove(assignment)

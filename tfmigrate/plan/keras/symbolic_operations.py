@@ -99,7 +99,7 @@ class _Operations:
         return any(isinstance(part, cst.Name) and self._is_symbolic(part) for value in others for part in walk(value))
 
     def _is_operation(self, call: cst.Call) -> bool:
-        symbol = self._facts.symbols.get(call.func, "")
+        symbol = self._facts.called(call)
         if names.flavour(symbol) == "tf.keras":
             known = names.canonical(symbol)
             return known.startswith("keras.backend.") and known not in _ASKING
@@ -120,7 +120,7 @@ class _Operations:
         made = settled(node, self._context.scopes) if self._is_tensor(node) else None
         if not isinstance(made, cst.Call) or not self._is_bound_here(node):
             return False
-        if names.canonical(self._facts.symbols.get(made.func, "")).rpartition(".")[2] == "Input":
+        if names.canonical(self._facts.called(made)).rpartition(".")[2] == "Input":
             return True
         callees = self._facts.options(made.func)
         if callees and all(map(_is_layer, callees)):

@@ -32,7 +32,7 @@ def check(context: Context) -> Iterator[CallChange]:
     changes = {
         call: _change(call, name, context)
         for call in facts.module.calls
-        if (call in given or call in inside) and (name := _class_of(facts.symbols.get(call.func, ""))) is not None
+        if (call in given or call in inside) and (name := _class_of(facts.called(call))) is not None
     }
     yield from changes.values()
     for wrapper, calls in wrapped.items():
@@ -123,5 +123,5 @@ def _follows_steps(rate: cst.BaseExpression | None, context: Context) -> bool:
     made = settled(rate, context.scopes) if rate is not None else None
     if not isinstance(made, cst.Call):
         return False
-    symbol = context.facts.symbols.get(made.func, "")
+    symbol = context.facts.called(made)
     return names.plain(symbol).startswith("tensorflow.") or names.canonical(symbol).startswith("keras.")

@@ -35,7 +35,7 @@ _TEXTS = (cst.SimpleString, cst.FormattedString, cst.BinaryOperation, cst.Concat
 
 def kind_of(call: cst.Call, facts: Facts) -> str:
     """The class of the layer of standalone Keras that a call makes, or Input, of any Keras; "" for anything else."""
-    real = facts.symbols.get(call.func, "")
+    real = facts.called(call)
     known = names.canonical(real)
     if known == "keras.layers.Input":
         return "Input"

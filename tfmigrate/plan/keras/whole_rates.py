@@ -27,7 +27,7 @@ def check(context: Context) -> Iterator[CallChange]:
     facts, scopes = context.facts, context.scopes
     for call in facts.module.calls:
         known = facts.canonical(call.func)
-        if not names.is_optimizer(facts.symbols.get(call.func, "")) or has_stars(call):
+        if not names.is_optimizer(facts.called(call)) or has_stars(call):
             continue
         for what, node in _numbers(call, known):
             code = _as_float(node, facts, scopes)
@@ -52,6 +52,6 @@ def _as_float(node: cst.BaseExpression, facts: Facts, scopes: Scopes) -> Code | 
         return (f"{node.value}.0",) if node.value.isdecimal() else ("float(", node, ")")
     value = settled(node, scopes)
     is_whole = isinstance(value, cst.Integer)
-    is_single = isinstance(value, cst.Call) and facts.symbols.get(value.func) in _SINGLE
+    is_single = facts.called(value) in _SINGLE
     kinds = {type(option.value) if isinstance(option, Literal) else None for option in facts.options(node)}
     return ("float(", node, ")") if is_whole or is_single or int in kinds <= {int, float} else None

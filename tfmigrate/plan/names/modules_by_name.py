@@ -74,7 +74,7 @@ def _is_bound_again(word: str, function: cst.FunctionDef) -> bool:
 
 
 def _imports(call: cst.Call, facts: Facts) -> bool:
-    if facts.symbols.get(call.func) == "importlib.import_module":
+    if facts.called(call) == "importlib.import_module":
         return True
     return isinstance(call.func, cst.Name) and facts.values.get(call.func) == unbound("__import__")
 

@@ -85,7 +85,7 @@ def _specifications(context: Context) -> Iterator[CallChange]:
     """`args, _, _, _ = inspect.getargspec(f)`: what getfullargspec() answers has seven parts, and `varkw` for
     `keywords`."""
     facts, scopes = context.facts, context.scopes
-    calls = {call for call in facts.module.calls if facts.symbols.get(call.func) == "inspect.getargspec"}
+    calls = {call for call in facts.module.calls if facts.called(call) == "inspect.getargspec"}
     if not calls:
         return
     for node in facts.module.all_of(cst.Assign, cst.Attribute):
@@ -145,7 +145,7 @@ def _splits(context: Context) -> Iterator[CallChange]:
     """`re.split(r"(\\W+)?", text)`: up to Python 3.6 an empty match split nothing."""
     facts = context.facts
     for call in facts.module.calls:
-        pattern = call.args[0].value if call.args and facts.symbols.get(call.func) == "re.split" else None
+        pattern = call.args[0].value if call.args and facts.called(call) == "re.split" else None
         if not isinstance(pattern, cst.SimpleString) or not _matches_nothing(pattern.evaluated_value):
             continue
         message = "re.split() left out empty matches up to Python 3.6, and splits at each of them since 3.7"

@@ -67,7 +67,7 @@ def _loads_by_name(facts: Facts) -> bool:
     """Whether a module loads others by a name or a path."""
     calls = facts.module.calls
     return any(
-        facts.symbols.get(call.func, "").split(".")[0] in _LOADERS
+        facts.called(call).split(".")[0] in _LOADERS
         or (isinstance(call.func, cst.Name) and call.func.value in ("__import__", "exec"))
         for call in calls
     )

@@ -133,7 +133,7 @@ def _is_spoken_of(name: str, draft: Draft) -> bool:
 
 
 def _has_no_effect(node: cst.BaseExpression, draft: Draft) -> bool:
-    if isinstance(node, cst.Call) and names.plain(draft.facts.symbols.get(node.func, "")) in SETTINGS_OF_SESSIONS:
+    if isinstance(node, cst.Call) and names.plain(draft.facts.called(node)) in SETTINGS_OF_SESSIONS:
         return all(_has_no_effect(arg.value, draft) for arg in node.args)
     return is_pure(node)
 

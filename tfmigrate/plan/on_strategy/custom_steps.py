@@ -265,10 +265,10 @@ class _Body:
         builtin = isinstance(call.func, cst.Name) and call.func.value == "sum"
         given = call.args[0].value if len(call.args) == 1 else None
         summed = last_attribute(given) == "losses"
-        return summed and (builtin or self.facts.symbols.get(call.func) in _SUMS)
+        return summed and (builtin or self.facts.called(call) in _SUMS)
 
     def _takes_mean(self, call: cst.Call) -> bool:
-        if self.facts.symbols.get(call.func) not in MEANS or len(call.args) != 1:
+        if self.facts.called(call) not in MEANS or len(call.args) != 1:
             return False
         argument = call.args[0].value
         divides = any(isinstance(inner, cst.Divide | cst.Multiply) for inner in walk(argument))

@@ -133,7 +133,7 @@ def _is_empty(block: cst.With, draft: Draft) -> bool:
 
 def _makes_data(call: cst.Call, draft: Draft) -> bool:
     values = draft.facts.options(call)
-    symbol = draft.facts.symbols.get(call.func, "")
+    symbol = draft.facts.called(call)
     return symbol.startswith("tensorflow.data.") or (
         bool(values) and all(isinstance(option, Dataset) for option in values)
     )

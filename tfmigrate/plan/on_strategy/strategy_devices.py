@@ -29,7 +29,7 @@ def no_devices(
         named = named_arguments(strategy.node, ("devices", "cross_device_ops"))
         if draft is None or named is None or "devices" not in named:
             continue
-        if draft.facts.symbols.get(strategy.node.func) != "tensorflow.distribute.MirroredStrategy":
+        if draft.facts.called(strategy.node) != "tensorflow.distribute.MirroredStrategy":
             continue
         devices = named["devices"].value
         what = _cannot_be(devices, draft)
@@ -70,7 +70,7 @@ def _are_physical(node: cst.BaseExpression, draft: Draft) -> bool:
     source = _source(node, draft)
     if isinstance(source, cst.Subscript) and isinstance(source.slice[0].slice, cst.Slice):
         return _are_physical(source.value, draft)
-    return isinstance(source, cst.Call) and draft.facts.symbols.get(source.func) in _LISTS_PHYSICAL
+    return draft.facts.called(source) in _LISTS_PHYSICAL
 
 
 def _source(node: cst.BaseExpression, draft: Draft) -> cst.BaseExpression | None:

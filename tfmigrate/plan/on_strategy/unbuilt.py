@@ -89,7 +89,7 @@ def _compiled(facts: Facts) -> Iterator[cst.CSTNode]:
         if any(facts.symbols.get(maker) == _COMPILES for maker in makers):
             yield function
     for call in facts.module.calls:
-        if facts.symbols.get(call.func) == _COMPILES and call.args:
+        if facts.called(call) == _COMPILES and call.args:
             for option in facts.options(call.args[0].value):
                 given = option.function if isinstance(option, Method) else option
                 if isinstance(given, FunctionValue):

@@ -41,7 +41,7 @@ def _chosen(node: cst.Assign | cst.Call, facts: Facts) -> str | None:
                 if isinstance(index, cst.Index) and text_of(index.value) == _VARIABLE:
                     return text_of(node.value)
     elif len(node.args) == 2:
-        setting = facts.symbols.get(node.func) in ("os.environ.setdefault", "os.putenv")
+        setting = facts.called(node) in ("os.environ.setdefault", "os.putenv")
         if setting and text_of(node.args[0].value) == _VARIABLE:
             return text_of(node.args[1].value)
     return None

@@ -34,7 +34,7 @@ def _only_defines(unit: cst.CSTNode) -> bool:
 
 
 def _may_compute(call: cst.Call, draft: Draft) -> bool:
-    name = draft.facts.symbols.get(call.func, "").split(".")
+    name = draft.facts.called(call).split(".")
     if name[0] in LIBRARIES:
         return not _SETTING_UP.intersection(name)
     value = draft.facts.values.get(call.func)
@@ -47,7 +47,7 @@ def devices_problem(draft: Draft, place: Unit) -> Refusal | None:
     before = module.tree.body[: module.places[place].index]
     early = {call for unit in before if not _only_defines(unit) for call in calls_in(unit)}
     for call in module.calls:
-        name = draft.facts.symbols.get(call.func, "")
+        name = draft.facts.called(call)
         if name.startswith("tensorflow.config.") and ".set_" in name and call not in early:
             return Refusal(
                 codes.DEVICES_TOO_LATE,

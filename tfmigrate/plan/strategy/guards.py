@@ -39,7 +39,7 @@ def device_of(unit: cst.CSTNode, facts: Facts) -> cst.BaseExpression | None:
     call = unit.items[0].item
     if not isinstance(call, cst.Call) or len(call.args) != 1 or call.args[0].star:
         return None
-    name = facts.symbols.get(call.func, "")
+    name = facts.called(call)
     return call.args[0].value if name.rsplit(".", 1)[-1] in ("device", "device_scope") else None
 
 

@@ -74,7 +74,7 @@ def _looked_up(facts: Facts) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpre
         if dotted(call.func) == "getattr" and any(_may_be_its_name(arg.value, facts) for arg in call.args[1:2]):
             yield call, call.args[0].value
         inner = call.func if isinstance(call.func, cst.Call) else None
-        if inner is not None and facts.symbols.get(inner.func) == "operator.attrgetter" and call.args:
+        if inner is not None and facts.called(inner) == "operator.attrgetter" and call.args:
             if any(_may_be_its_name(arg.value, facts) for arg in inner.args):
                 yield call, call.args[0].value
     for subscript in facts.module.all_of(cst.Subscript):

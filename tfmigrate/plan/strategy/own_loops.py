@@ -77,7 +77,7 @@ def _is_loaded(node: cst.BaseExpression, draft: Draft) -> bool:
         for part in walk(pending.pop()):
             if isinstance(part, cst.Call):
                 plain = isinstance(part.func, cst.Name) and part.func.value == "__import__"
-                if plain or draft.facts.symbols.get(part.func) in _LOADERS:
+                if plain or draft.facts.called(part) in _LOADERS:
                     return True
             value = bound_once(part, draft.scopes) if isinstance(part, cst.Name) else None
             if value is not None and value not in seen:
@@ -115,7 +115,7 @@ def _steps(facts: Facts) -> list[cst.Call]:
 def _updates(call: cst.Call, facts: Facts) -> bool:
     if not isinstance(call.func, cst.Attribute) or call.func.attr.value not in _UPDATES:
         return False
-    root = facts.symbols.get(call.func, "").split(".", 1)[0]
+    root = facts.called(call).split(".", 1)[0]
     return not root or root in LIBRARIES
 
 
