@@ -35,7 +35,7 @@ WITH_TARGETS: Mapping[str, Sequence[str]] = {
 
 
 def with_targets(use: Use) -> dict[str, cst.Arg]:
-    """The arguments of a method that takes data with its targets; none for another, or where they cannot be told."""
+    """The arguments of a method that takes data with its targets; none for another, or where *args hides them."""
     parameters = WITH_TARGETS.get(use.method)
     return (named_arguments(use.call, parameters) if parameters is not None else None) or {}
 

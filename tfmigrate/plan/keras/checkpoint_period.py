@@ -60,7 +60,7 @@ class _Period:
     heir: ClassValue | None = None
     """The class of the program that the call makes an object of, which hands `period` on unseen."""
     given: tuple[cst.BaseExpression | None, ...] = ()
-    """What the objects of the class are made with."""
+    """The `period` that each object of the class is made with; None for one that is made without."""
 
     def is_default(self, facts: Facts) -> bool:
         """Whether it is 1 for every object, as a number: a variable is a setting, which may be changed later."""
@@ -75,6 +75,7 @@ class _Period:
 
 
 def _periods(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[_Period]:
+    """Every `period` that reaches ModelCheckpoint from a module."""
     for call in facts.module.calls:
         if facts.canonical(call.func) == CHECKPOINT and (argument := _argument(call)) is not None:
             yield _Period(call, argument)
@@ -89,6 +90,7 @@ def _periods(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[_Period]
 
 
 def _of_heirs(facts: Facts) -> Iterator[_Period]:
+    """Those in calls that make an object of a class which hands `period` on unseen."""
     for call in facts.module.calls:
         if _is_plain_heir(call, facts) and (argument := _argument(call)) is not None:
             yield _Period(call, argument, heir=own_class(call, facts))
@@ -120,6 +122,7 @@ def _classes(facts: Facts, modules: Mapping[Module, Facts]) -> list[ClassValue]:
 
 
 def _dropped(period: _Period) -> CallChange:
+    """The change that leaves out a `period` of 1."""
     message = "`period=1` is the default; TensorFlow 2.16 rejects the argument"
     if period.argument.keyword is not None:
         return CallChange(codes.CHECKPOINT_PERIOD, period.argument, message, Revision(period.call, dropped=("period",)))
@@ -128,7 +131,8 @@ def _dropped(period: _Period) -> CallChange:
 
 
 def _kept(period: _Period, name: str, facts: Facts) -> CallChange | None:
-    """The class `name` in the place of ModelCheckpoint; None where that is not what is made, or called."""
+    """The change that puts the class `name` in the place of ModelCheckpoint; None where the call, or the class round
+    it, does not name ModelCheckpoint itself."""
     message = f"ModelCheckpoint of Keras 3 has no `period`: {name} saves every {_text(period, facts)} epochs, as it did"
     by_name = tuple(
         replace(argument, keyword="period") if argument.source is period.argument else argument
@@ -149,18 +153,19 @@ def _bases(cls: ClassValue, facts: Facts) -> list[cst.BaseExpression]:
 
 
 def _may_keep(cls: ClassValue, modules: Mapping[Module, Facts]) -> bool:
-    """Whether a class that hands on what it does not name keeps periods once it descends from the other one."""
+    """Whether a class that hands `period` on unseen keeps it once its base is the helper."""
     return len(_bases(cls, modules[cls.closure.module])) == 1 and _leaves_counting(cls)
 
 
 def _keeping(cls: ClassValue, name: str, facts: Facts) -> CallChange:
+    """The change that makes `name` the base of such a class."""
     base = _bases(cls, facts)[0]
     message = f"ModelCheckpoint of Keras 3 has no `period`, which is handed on to it: {name} takes it"
     return CallChange(codes.CHECKPOINT_PERIOD, base, message, Replace(base, name))
 
 
 def _leaves_counting(cls: ClassValue) -> bool:
-    """Whether the epochs are counted in on_epoch_end() of ModelCheckpoint alone, which that of the class calls."""
+    """Whether ModelCheckpoint alone counts the epochs for a class, whose own on_epoch_end(), if any, calls super()."""
     own = cls.members.get("on_epoch_end")
     if own is None:
         return True
@@ -175,6 +180,7 @@ def _leaves_counting(cls: ClassValue) -> bool:
 
 
 def _left(period: _Period, facts: Facts) -> CallChange:
+    """The warning about a `period` that stays as it is."""
     text = _text(period, facts)
     what = (
         f"refuses `period={text}`" if period.argument.keyword is not None else f"takes `{text}` for batches, not epochs"

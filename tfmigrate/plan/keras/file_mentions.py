@@ -42,7 +42,7 @@ class Mentions:
         yield from self._named()
 
     def _told(self) -> Iterator[CallChange]:
-        """What people read has the new name."""
+        """A text that is printed or logged gets the new name."""
         calls = filter(_talks, self.facts.module.calls)
         for mention in (text for call in calls for arg in call.args for text in _parts_of(arg.value)):
             new = _with_new_names(mention.value, self.renamed)
@@ -69,7 +69,7 @@ class Mentions:
                 yield CallChange(codes.WEIGHT_FILES, pattern, message, Replace(pattern, new))
 
     def _found_by_patterns(self) -> Iterator[CallChange]:
-        """A pattern that finds a name by its ending has the new ending."""
+        """A pattern that finds a file by the ending of its name gets the new ending."""
         for node, text in self._unchanged():
             ending = next((self.renamed[name] for name in self.renamed if _is_pattern_of(text, name)), None)
             if ending is not None:
@@ -79,7 +79,7 @@ class Mentions:
                 yield CallChange(codes.WEIGHT_FILES, node, message, Replace(node, f"{head}{ending}{rest}"))
 
     def _named(self) -> Iterator[CallChange]:
-        """Of any other text that is such a name it is said that the file has another one."""
+        """Any other text that is such a name is reported: Keras writes the file under another name now."""
         opened = {
             ending_of(call.args[0].value, self.facts, self.scopes)
             for call in self.facts.module.calls
@@ -104,7 +104,7 @@ _LOGS = frozenset({"debug", "info", "warning", "warn", "error", "critical", "exc
 
 
 def _talks(call: cst.Call) -> bool:
-    """`print(...)`, `logger.info(...)`: what people read, and no program."""
+    """Whether a call only shows a text to people: `print(...)`, `logger.info(...)`."""
     func = call.func
     if isinstance(func, cst.Attribute):
         return func.attr.value in _LOGS

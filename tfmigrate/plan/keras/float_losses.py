@@ -11,12 +11,13 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.syntax import index_of
 from tfmigrate.understand.values import Literal, Opaque
 from tfmigrate.written import Code
 
 _ANSWERING = frozenset({"train_on_batch", "test_on_batch", "evaluate", "evaluate_generator"})
 _AS_FLOAT = frozenset({"tolist", "item", "mean"})
-"""Methods of a number of NumPy that give the number."""
+"""Methods of a number of NumPy that return the number itself."""
 
 
 def check(context: Context) -> Iterator[CallChange]:
@@ -33,7 +34,7 @@ def check(context: Context) -> Iterator[CallChange]:
 
 
 def _of_float(method: cst.Attribute, call: cst.Call) -> Code | None:
-    """The same of a float of Python as of a number of NumPy."""
+    """The code that does to a float of Python what a method does to a number of NumPy; None for any other method."""
     if method.attr.value in _AS_FLOAT and not call.args:
         return ("float(", method.value, ")")
     if method.attr.value == "round" and len(call.args) <= 1 and all(not argument.star for argument in call.args):
@@ -42,10 +43,10 @@ def _of_float(method: cst.Attribute, call: cst.Call) -> Code | None:
 
 
 def _is_loss(node: cst.BaseExpression, answers: set[cst.Call], facts: Facts) -> bool:
-    """Whether something is what training or evaluation answers, an element of it, or one of a training's history."""
+    """Whether an expression is a loss: what training or evaluation returns, an item of it, or of `history.history`."""
     if isinstance(node, cst.Subscript):
         kept = node.value
-        if not isinstance(node.slice[0].slice, cst.Index) or len(node.slice) > 1:
+        if index_of(node) is None:
             return False
         if isinstance(kept, cst.Subscript) and isinstance(kept.value, cst.Attribute):
             return kept.value.attr.value == "history"

@@ -17,9 +17,10 @@ from tfmigrate.understand.values import ClassValue
 from tfmigrate.walk import calls_in, walk
 
 _BY_SHAPE = ("glorot", "he_", "henormal", "heuniform", "lecun", "variance")
-"""What the names of initializers begin with whose range the shape decides."""
+"""How the names of initializers begin whose range depends on the shape."""
 _KERNELS = range(2, 6)
-"""Dimensions of what Keras 2 took for the kernel of a dense layer or of a convolution, as Keras 3 does."""
+"""Numbers of dimensions for which both Keras 2 and Keras 3 count inputs as for the kernel of a dense layer or of a
+convolution."""
 _MESSAGE = (
     "standalone Keras drew the initial values of a weight with one dimension, or with more than five, from another "
     "range: {} took the square root of the product of all sizes for the number of inputs, and counts them as for a "
@@ -40,10 +41,11 @@ def check(context: Context) -> Iterator[CallChange]:
         real = facts.called(call)
         bias = keywords(call).get("bias_initializer")
         if bias is not None and names.flavour(real) == "keras" and names.is_layer(real):
-            yield from _told(bias.value, bias, None, context)
+            yield from _warned(bias.value, bias, None, context)
 
 
 def _of_weight(call: cst.Call, cls: ClassValue, context: Context) -> Iterator[CallChange]:
+    """The warning about an add_weight() whose shape surely has another number of dimensions."""
     named = keywords(call)
     first = call.args[0].value if call.args and call.args[0].keyword is None else None
     shape = named["shape"].value if "shape" in named else first
@@ -51,12 +53,13 @@ def _of_weight(call: cst.Call, cls: ClassValue, context: Context) -> Iterator[Ca
         return
     known, open_parts = _dimensions(shape, cls, context)
     if (known not in _KERNELS and not open_parts) or (known > 3 and open_parts):
-        yield from _told(named["initializer"].value, call, cls, context)
+        yield from _warned(named["initializer"].value, call, cls, context)
 
 
-def _told(
+def _warned(
     initializer: cst.BaseExpression, node: cst.CSTNode, cls: ClassValue | None, context: Context
 ) -> Iterator[CallChange]:
+    """One warning at `node`, where an initializer may be one whose range depends on the shape."""
     for name in _names_of(initializer, cls, context, set()):
         plain = name.rpartition(".")[2]
         if plain.lower().startswith(_BY_SHAPE):
@@ -65,7 +68,7 @@ def _told(
 
 
 def _dimensions(node: cst.BaseExpression, cls: ClassValue, context: Context) -> tuple[int, int]:
-    """How many sizes an expression surely lists, and how many parts it has of which that is not known."""
+    """How many sizes a shape surely lists, and how many of its parts may list any number."""
     node = settled(node, context.scopes)
     if isinstance(node, cst.Tuple | cst.List):
         starred = sum(isinstance(element, cst.StarredElement) for element in node.elements)
@@ -80,7 +83,7 @@ def _dimensions(node: cst.BaseExpression, cls: ClassValue, context: Context) -> 
 def _names_of(
     node: cst.BaseExpression, cls: ClassValue | None, context: Context, seen: set[cst.CSTNode]
 ) -> Iterator[str]:
-    """What the initializers are called that an expression may be."""
+    """The names of the initializers that an expression may stand for."""
     node = settled(node, context.scopes)
     if node in seen:
         return
@@ -107,6 +110,6 @@ def _assigned(node: cst.BaseExpression, cls: ClassValue) -> list[cst.BaseExpress
 
 
 def _defaults(name: cst.Name, cls: ClassValue) -> list[cst.BaseExpression]:
-    """What a parameter of that name is where the caller does not give it."""
+    """The defaults of the parameters of that name, in any method of the class."""
     parameters = (part for part in walk(cls.node) if isinstance(part, cst.Param))
     return [each.default for each in parameters if each.name.value == name.value and each.default is not None]

@@ -26,7 +26,7 @@ _MASKS = re.compile(r"\bmask_zero\b|\bMasking\b")
 def check(context: Context) -> Iterator[CallChange]:
     """A layer that only says how it merges becomes a Layer with `call`."""
     for node, cls in {cls.node: cls for cls in context.facts.classes}.items():
-        if len(node.bases) != 1 or _name(node.bases[0].value, context) != _BASE:
+        if len(node.bases) != 1 or context.facts.canonical(node.bases[0].value) != _BASE:
             continue
         merging = _merging(cls, context)
         if merging is None or context.migration.once(_masks) or node in context.migration.once(_inherited):
@@ -42,13 +42,13 @@ def _masks(migration: Migration) -> bool:
 
 
 def _inherited(migration: Migration) -> frozenset[cst.CSTNode]:
-    """The classes of the program that others are made from."""
+    """The classes of the program that other classes are derived from."""
     classes = [cls for facts in migration.facts.modules.values() for cls in facts.classes]
     return frozenset(ancestor.node for cls in classes for ancestor in cls.ancestors() if ancestor is not cls)
 
 
 def _merging(cls: ClassValue, context: Context) -> cst.FunctionDef | None:
-    """The method that merges, where the class has nothing but it and what means the same in any layer."""
+    """The method that merges, where all else in the class means the same in a class derived from Layer."""
     methods: dict[str, cst.FunctionDef] = {}
     for member in units_of(cls.node.body):
         if isinstance(member, cst.FunctionDef):
@@ -62,7 +62,7 @@ def _merging(cls: ClassValue, context: Context) -> cst.FunctionDef | None:
         for node in walk(method):
             # Its private methods and attributes, and what it calls by name.
             private = last_attribute(node) in _OF_THE_BASE
-            if private or (isinstance(node, cst.Name | cst.Attribute) and _name(node, context) == _BASE):
+            if private or (isinstance(node, cst.Name | cst.Attribute) and context.facts.canonical(node) == _BASE):
                 return None
     return merging
 
@@ -75,10 +75,6 @@ def _is_text_or_pass(unit: cst.CSTNode) -> bool:
         isinstance(small, cst.Pass) or (isinstance(small, cst.Expr) and isinstance(small.value, cst.BaseString))
         for small in unit.body
     )
-
-
-def _name(node: cst.BaseExpression, context: Context) -> str:
-    return context.facts.canonical(node)
 
 
 def _layer(context: Context) -> str:

@@ -1,4 +1,4 @@
-"""Old defaults of optimizers: whether one held for a program, and what is said of it."""
+"""Old defaults of optimizers: whether one held for a program, and what a message says about it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NADAM = (
 
 
 def concerns(default: Default, flavour: str, settings: Settings) -> bool:
-    """Whether an old default held for this code, and is another today."""
+    """Whether an old default held for code of this flavour, and is another one today."""
     if default.flavour != flavour or default.new is None or default.old == default.new:
         return False
     if default.until is None:
@@ -25,7 +25,7 @@ def concerns(default: Default, flavour: str, settings: Settings) -> bool:
 
 
 def depends_on_version(default: Default, flavour: str, settings: Settings) -> str | None:
-    """What is said of an old default that held before some version, where that of the program is unknown."""
+    """The message about a default that held before some version, where the program's version is unknown; else None."""
     package = PACKAGE[default.flavour]
     if default.flavour != flavour or default.until is None or settings.written_for(package) is not None:
         return None
@@ -40,6 +40,7 @@ def _version(text: str) -> tuple[int, ...]:
 
 
 def story(default: Default) -> str:
+    """What a default was, and is now, in words."""
     if default.argument == "epsilon":
         name = default.of.rsplit(".", 1)[-1]
         return f"{name} added epsilon 1e-7 to the square root and now adds it under the root, so its square is written"

@@ -127,7 +127,7 @@ class _Finder:
                     yield from self._once(Outside(codes.COMPILE_OUTSIDE_SCOPE, message, site, sites, strategies, use))
 
     def _brings_its_optimizer(self, use: Use) -> bool:
-        """Whether the optimizer was made in a scope, which is all that Keras 3 asks of compile()."""
+        """Whether the optimizer was made in a scope: then Keras 3 accepts a compile() outside it."""
         optimizer = use.argument(0, "optimizer")
         return optimizer is not None and all(
             isinstance(option, Made) and option.kind == "optimizer" and all(map(self._scoping.inside, option.sites))
@@ -153,12 +153,12 @@ class _Finder:
         )
 
     def _models(self, use: Use, models: list[ModelObject], strategies: Strategies, evidence: str) -> Iterator[Outside]:
-        """The models of a call if each has a part outside, else nothing."""
-        evidence_of = [(model, self._outside(model, strategies)) for model in models]
-        if not all(weighty for _, weighty in evidence_of):
+        """The models of a call, where each of them has a part with variables outside the scope; else nothing."""
+        parts_outside = [(model, self._outside(model, strategies)) for model in models]
+        if not all(sites for _, sites in parts_outside):
             return
-        for model, weighty in evidence_of:
-            first = min(weighty, key=order_of)
+        for model, sites in parts_outside:
+            first = min(sites, key=order_of)
             loaded = model.origin == "loaded" and first == model.site
             code = codes.LOADED_OUTSIDE_SCOPE if loaded else codes.MODEL_OUTSIDE_SCOPE
             what = "this model is loaded" if loaded else "this model, or a part of it, is built"
@@ -166,7 +166,7 @@ class _Finder:
             yield from self._once(Outside(code, message, first, self._all_outside(model, strategies), strategies, use))
 
     def _training(self, use: Use, models: list[ModelObject]) -> Iterator[Outside]:
-        """fit() in the scope, of a model that knows nothing of it; fit() of a model loaded to be trained further."""
+        """fit() in the scope of a model that is built outside; fit() of a model that is loaded and trained outside."""
         here = self._scoping.inside(use.site)
         if any(self._inside(model) for model in models):
             self._trained.update(*(self._inside(model) for model in models))
@@ -201,16 +201,18 @@ class _Finder:
 
     def _inside(self, model: ModelObject) -> Strategies:
         """The strategies in whose scope a part of a model with weights was built."""
-        sites = (site for site in sites_of(model) if self._is_weighty(site))
+        sites = (site for site in sites_of(model) if self._makes_variables(site))
         return frozenset().union(*(self._scoping.inside(site) for site in sites))
 
     def _outside(self, model: ModelObject, strategies: Strategies) -> set[Site]:
-        return {s for s in sites_of(model) if self._is_weighty(s) and self._scoping.outside(s, strategies)}
+        """Where parts of a model with variables are made outside the scope."""
+        return {s for s in sites_of(model) if self._makes_variables(s) and self._scoping.outside(s, strategies)}
 
     def _all_outside(self, model: ModelObject, strategies: Strategies) -> frozenset[Site]:
+        """The same of all its parts, those without variables too: they move into the scope together."""
         return frozenset(site for site in sites_of(model) if self._scoping.outside(site, strategies))
 
-    def _is_weighty(self, site: Site) -> bool:
+    def _makes_variables(self, site: Site) -> bool:
         """Whether variables come into being at a place: a layer is called, a model constructed, cloned or loaded."""
         facts = self._facts.modules[site.frame.module]
         for call in _calls_of(site.unit):

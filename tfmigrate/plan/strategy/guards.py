@@ -48,7 +48,7 @@ def _is_if(node: cst.CSTNode) -> TypeGuard[cst.If]:
 
 
 def _built_at(wrap: Wrap) -> Iterator[cst.CSTNode]:
-    """The units that make what is wrapped, or call for it."""
+    """The statements that build the wrapped model, and those whose calls lead there."""
     return (outer.unit for site in opaque_sites(wrap.template) for outer in site.chain())
 
 
@@ -125,6 +125,7 @@ class Blocks:
         return isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite)
 
     def _settle(self, block: cst.Module | cst.BaseSuite) -> None:
+        """Decide what becomes of the statements of a block, inner ones first."""
         for unit in units_of(block):
             if unit not in self._touched:
                 continue
@@ -152,6 +153,7 @@ class Blocks:
         return device is not None and is_pure(device) and self._is_always_spread(unit)
 
     def _is_empty_device(self, unit: cst.CSTNode) -> bool:
+        """Whether nothing is left in a `with tf.device(...):`."""
         device = device_of(unit, self._facts)
         return isinstance(unit, cst.With) and device is not None and is_pure(device) and self._empty(unit.body)
 
@@ -170,6 +172,7 @@ class Blocks:
         )
 
     def _holds_template(self, unit: cst.CSTNode) -> bool:
+        """Whether a part of a wrapped model is built in a block."""
         inside = set(self._module.inside(unit))
         return any(not inside.isdisjoint(_built_at(wrap)) for wrap in self._wraps)
 
@@ -182,6 +185,7 @@ class Blocks:
         return suite is None or all(unit in self.gone or _is_pass(unit) for unit in units_of(suite))
 
     def _settle_if(self, unit: cst.If) -> None:
+        """Remove an `if` with nothing left in it; leave the arm that is not empty, or one of two that are the same."""
         if isinstance(unit.orelse, cst.If):
             return
         orelse = unit.orelse.body if unit.orelse is not None else None
@@ -199,11 +203,11 @@ class Blocks:
             self.transparent.add(unit)
 
     def _can_go(self, unit: cst.If) -> bool:
-        """Whether the condition can go with what hung on it."""
+        """Whether nothing is lost when the condition of an `if` is no longer evaluated."""
         return unit in self._asking or self._only_asks(unit.test)
 
     def _only_asks(self, node: cst.CSTNode) -> bool:
-        """Whether all that is evaluated has no effect, or asks for the GPUs of the machine."""
+        """Whether evaluating a condition has no effect, or only asks for the GPUs of the machine."""
         if is_pure(node) or isinstance(self._facts.values.get(node), Visible):
             return True
         return not is_impure(node) and all(self._only_asks(child) for child in children(node))
