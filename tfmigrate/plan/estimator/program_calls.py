@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.estimator import network, training
+from tfmigrate.plan.estimator import network, optimizers, training
 from tfmigrate.plan.estimator.keras_layers import keras_call
 from tfmigrate.plan.estimator.layers import LAYER_CLASSES
 from tfmigrate.plan.estimator.model_reader import ModelReader
@@ -37,9 +37,9 @@ from tfmigrate.understand.program import root_name
 from tfmigrate.understand.values import ClassValue, FunctionValue, Method
 
 _STEPS = {
-    "minimize": training.read_minimize,
-    "compute_gradients": training.read_compute_gradients,
-    "apply_gradients": training.read_apply_gradients,
+    "minimize": optimizers.read_minimize,
+    "compute_gradients": optimizers.read_compute_gradients,
+    "apply_gradients": optimizers.read_apply_gradients,
 }
 """The methods of an optimizer."""
 _OF_NETWORK = (Plain, Features, Tensor, Mode, Training, Params, Choice)

@@ -6,7 +6,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import named_arguments, text_of
-from tfmigrate.plan.estimator import network, penalties, training
+from tfmigrate.plan.estimator import network, optimizers, penalties, training
 from tfmigrate.plan.estimator.contrib import contrib_layer, layer_of
 from tfmigrate.plan.estimator.dropouts import nn_dropout
 from tfmigrate.plan.estimator.layers import LAYER_CLASSES, LAYERS, LOGGING_HOOKS, SCHEDULES
@@ -65,9 +65,9 @@ def _of_training(reader: ModelReader, node: cst.Call, name: str) -> Thing | None
     if head == "metrics":
         return training.read_metric(reader, node, last)
     if head in ("train", "contrib.opt") and last.endswith("Optimizer"):
-        return training.read_optimizer(reader, node, last)
+        return optimizers.read_optimizer(reader, node, last)
     if head == "train" and last in SCHEDULES:
-        return training.read_schedule(reader, node, last)
+        return optimizers.read_schedule(reader, node, last)
     return Logs() if name in LOGGING_HOOKS else None
 
 

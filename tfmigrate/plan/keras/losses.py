@@ -1,4 +1,4 @@
-"""Losses of the user's own: what they return decides whether a strategy computes the same number."""
+"""Losses and metrics of the user's own that relate the samples of a batch, of which each replica sees a part."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import keywords, named_arguments, text_of
+from tfmigrate.plan.change.calls import keywords, text_of
 from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.data.generators import is_out_of_sight
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Rank, Replace
 from tfmigrate.plan.keras.compiled_functions import Shown, called, called_by, compiled, parameters_of, returned_by
+from tfmigrate.plan.keras.hidden_losses import hidden_losses, hidden_parts
 from tfmigrate.plan.keras.mean_losses import as_rows, means_of
 from tfmigrate.plan.keras.mixed_samples import Reader
-from tfmigrate.plan.keras.sample_shapes import is_whole_reduction, name_of
+from tfmigrate.plan.keras.sample_shapes import name_of
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.contents import all_models
 from tfmigrate.understand.lifecycle import TRAINING, Facts, Use
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.reaching import bindings_of, default_of, is_parameter
 from tfmigrate.understand.values import FunctionValue, ModelObject, ordered
-from tfmigrate.walk import walk
 from tfmigrate.written import Code
 
 
@@ -143,58 +143,6 @@ def _only_predicting(modules: Mapping[Module, Facts]) -> set[ModelObject]:
     return predicting
 
 
-def hidden_losses(facts: Facts) -> Iterator[CallChange]:
-    """Losses from an unknown module: whether they compare the samples of a batch cannot be determined."""
-    seen: set[cst.CSTNode] = set()
-    for use in facts.uses:
-        if use.method != "compile" or not use.is_of_model:
-            continue
-        loss = (named_arguments(use.call, ("optimizer", "loss", "metrics", "loss_weights")) or {}).get("loss")
-        words = {part for word in _words_in(loss.value) for part in walk(word)} if loss is not None else set()
-        for part in walk(loss.value) if loss is not None else ():
-            if part in words:
-                continue
-            name = facts.symbols.get(part, "") if isinstance(part, cst.Name | cst.Attribute) else ""
-            if not is_out_of_sight(name) or part in seen:
-                continue
-            seen.update(walk(part))
-            message = (
-                f"the definition of {name} was not found beside this file, above it, or in a folder that it adds to "
-                "sys.path: if it computes over the whole batch or returns one number, each replica would see only its "
-                "own part, and Keras 3 would multiply the number; pass tfmigrate its file there too, or make sure that "
-                "it returns one value for each sample"
-            )
-            yield CallChange(codes.BATCH_LOSS, part, message, action="warn")
-
-
-def hidden_parts(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[CallChange]:
-    """Losses that call a function from an unknown module, and that are not known to compute over the whole batch."""
-    reader = Reader(modules)
-    for shown in compiled(facts):
-        functions = [value for value in ordered(shown.values) if isinstance(value, FunctionValue)]
-        if shown.is_metric or any(map(reader.mixes_samples, functions)):
-            continue
-        hidden = [(function, name) for function in functions for name in reader.out_of_sight(function)]
-        if hidden:
-            function, name = hidden[0]
-            message = (
-                f"{called(function)} calls {name}(), whose definition was not found beside this file, above it, or in "
-                "a folder that it adds to sys.path: if that computes over the whole batch or returns one number, each "
-                "replica would see only its own part, and Keras 3 would multiply the number; pass tfmigrate its file "
-                "there too, or make sure that it returns one value for each sample"
-            )
-            yield CallChange(codes.BATCH_LOSS, shown.node, message, action="warn")
-
-
-def _words_in(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """What only says which loss is taken: `name` in `getattr(losses, name)` and `LOSSES[name]`."""
-    for part in walk(node):
-        if isinstance(part, cst.Subscript):
-            yield from part.slice
-        elif isinstance(part, cst.Call) and isinstance(part.func, cst.Name) and part.func.value == "getattr":
-            yield from part.args[1:2]
-
-
 def loss_layers(facts: Facts, modules: Mapping[Module, Facts], single: Set[ModelObject]) -> Iterator[CallChange]:
     """Lambda layers that make one loss of the batch, for a compile() whose loss is the prediction itself.
 
@@ -232,65 +180,6 @@ def _is_prediction(function: FunctionValue) -> bool:
     return len(parameters) == 2 and all(
         isinstance(result, cst.Name) and result.value == parameters[1] for result in returned_by(function)
     )
-
-
-def scalar_losses(facts: Facts, models: Set[ModelObject], modules: Mapping[Module, Facts]) -> Iterator[CallChange]:
-    """Losses of models already under a strategy that return one number for their part of the batch.
-
-    What Keras 2 took for the mean of the parts Keras 3 multiplies by the number of replicas.
-    `modules`: the facts of every module of the program. A loss of another module is reported where compile() gets it.
-    """
-    for shown in compiled(facts):
-        if shown.is_metric or not shown.models & models:
-            continue
-        for value in ordered(shown.values):
-            owner = modules.get(value.module) if isinstance(value, FunctionValue) else None
-            if isinstance(value, FunctionValue) and owner is not None and _is_scalar_loss(value, owner):
-                mended = as_rows(value, modules) if value.module is facts.module else None
-                yield mended or CallChange(
-                    codes.BATCH_LOSS,
-                    shown.node,
-                    f"{called(value)} returns one number for the batch, and Keras 3 multiplies it by the number of "
-                    "replicas, in the gradient and in the report: return one value per sample",
-                    action="warn",
-                )
-
-
-def _is_scalar_loss(function: FunctionValue, facts: Facts) -> bool:
-    returned = returned_by(function)
-    return bool(returned) and all(
-        result is not None and _is_scalar(result, function.node, facts) for result in returned
-    )
-
-
-def _is_scalar(
-    node: cst.BaseExpression,
-    function: cst.FunctionDef | cst.Lambda,
-    facts: Facts,
-    seen: Set[cst.CSTNode] = frozenset(),
-) -> bool:
-    """Whether an expression is surely one number for the batch: made of whole reductions, and of nothing else.
-
-    `seen`: names that it gives their value, which may be made of themselves.
-    """
-    if isinstance(node, cst.Call):
-        return is_whole_reduction(node, facts)
-    if isinstance(node, cst.UnaryOperation):
-        return _is_scalar(node.expression, function, facts, seen)
-    if isinstance(node, cst.BinaryOperation):
-        sides = [side for side in (node.left, node.right) if not isinstance(side, cst.Integer | cst.Float)]
-        return bool(sides) and all(_is_scalar(side, function, facts, seen) for side in sides)
-    if isinstance(node, cst.Name) and node not in seen:
-        values = [
-            part.value
-            for part in walk(function.body)
-            if isinstance(part, cst.Assign)
-            and any(
-                isinstance(target.target, cst.Name) and target.target.value == node.value for target in part.targets
-            )
-        ]
-        return len(values) == 1 and _is_scalar(values[0], function, facts, seen | {node})
-    return False
 
 
 _HELPER = "whole_batch"

@@ -16,8 +16,8 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Insert, Replace
 from tfmigrate.plan.keras import cautions
 from tfmigrate.plan.keras.companions import traps
-from tfmigrate.plan.keras.losses import scalar_losses
 from tfmigrate.plan.keras.methods import predictions_on_batch
+from tfmigrate.plan.keras.scalar_losses import scalar_losses
 from tfmigrate.plan.keras.shared_optimizers import say_shared_optimizers
 from tfmigrate.plan.keras.toggles import set_at_each_step
 from tfmigrate.plan.names.context import Migration
