@@ -20,24 +20,9 @@ from tfmigrate.edit.by_node import EditsByNode
 from tfmigrate.edit.compose import Edited, composed, composed_lines
 from tfmigrate.edit.elements import longer
 from tfmigrate.edit.imports import divided
-from tfmigrate.edit.lines import (
-    Pieces,
-    blank_above,
-    comment_lines,
-    keep_comments,
-    led,
-)
+from tfmigrate.edit.lines import Pieces, blank_above, comment_lines, keep_comments, led
 from tfmigrate.edit.reach import reached
-from tfmigrate.plan.edits import (
-    Argument,
-    Arguments,
-    Branch,
-    Edit,
-    Insert,
-    Replace,
-    Scope,
-    Unwrap,
-)
+from tfmigrate.plan.edits import Argument, Arguments, Branch, Edit, Insert, Replace, Scope, Unwrap
 from tfmigrate.walk import comments_of, walk
 from tfmigrate.written import Changed, Code, nodes_of
 

@@ -7,10 +7,7 @@ from itertools import pairwise
 
 import libcst as cst
 
-from tfmigrate.plan.edits import (
-    Arguments,
-    Signature,
-)
+from tfmigrate.plan.edits import Arguments, Signature
 from tfmigrate.walk import comments_in, space_round
 
 

@@ -10,17 +10,7 @@ from functools import cached_property
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.edits import (
-    Arguments,
-    Edit,
-    Plan,
-    Remove,
-    Replace,
-    Unwrap,
-    carried,
-    codes_of,
-    place_of,
-)
+from tfmigrate.plan.edits import Arguments, Edit, Plan, Remove, Replace, Unwrap, carried, codes_of, place_of
 from tfmigrate.plan.selection import LEFT_ALONE, Selection
 from tfmigrate.result import Action, Finding
 from tfmigrate.settings import Settings

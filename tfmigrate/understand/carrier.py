@@ -17,13 +17,7 @@ from tfmigrate.understand import own_attributes
 from tfmigrate.understand.expressions import names_in, operands
 from tfmigrate.understand.folding import constant, folded
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.objects import (
-    beginning,
-    kept_as,
-    methods_in,
-    receiver_of,
-    setters_of,
-)
+from tfmigrate.understand.objects import beginning, kept_as, methods_in, receiver_of, setters_of
 from tfmigrate.understand.on_the_way import (
     FunctionRun,
     changed_on_the_way,

@@ -231,9 +231,14 @@ def _text_of(node: cst.BaseExpression) -> str | None:
         value = node.evaluated_value
         return value if isinstance(value, str) else None
     if isinstance(node, cst.FormattedString) and node.parts and isinstance(node.parts[-1], cst.FormattedStringText):
-        texts = (part.value if isinstance(part, cst.FormattedStringText) else "{}" for part in node.parts)
-        return "".join(texts).replace("{{", "{").replace("}}", "}")
+        return with_gaps(node)
     return None
+
+
+def with_gaps(node: cst.FormattedString) -> str:
+    """The text of an f-string, with `{}` for each part that is filled in."""
+    texts = (part.value if isinstance(part, cst.FormattedStringText) else "{}" for part in node.parts)
+    return "".join(texts).replace("{{", "{").replace("}}", "}")
 
 
 def name_shape(text: str) -> str | None:

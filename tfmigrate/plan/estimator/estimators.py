@@ -33,13 +33,7 @@ from tfmigrate.plan.workers import OfEstimator
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
 from tfmigrate.understand.program import Module, Unit, only_statement, units_of
 from tfmigrate.understand.syntax import sole_name
-from tfmigrate.understand.values import (
-    EstimatorPart,
-    FunctionValue,
-    Literal,
-    StrategyObject,
-    options,
-)
+from tfmigrate.understand.values import EstimatorPart, FunctionValue, Literal, StrategyObject, options
 from tfmigrate.walk import nodes_in, walk, words_in
 from tfmigrate.written import Code, Written, listed, shown
 

@@ -21,13 +21,7 @@ from tfmigrate.plan.estimator.layers import (
     Layer,
 )
 from tfmigrate.plan.estimator.reader import Reader, training_modes
-from tfmigrate.plan.estimator.things import (
-    TRAIN,
-    Reading,
-    Tensor,
-    Tensors,
-    Thing,
-)
+from tfmigrate.plan.estimator.things import TRAIN, Reading, Tensor, Tensors, Thing
 from tfmigrate.understand.scopes import numbered
 from tfmigrate.walk import walk
 from tfmigrate.written import Code, Written, listed

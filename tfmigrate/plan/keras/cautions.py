@@ -12,13 +12,7 @@ from tfmigrate.understand.alternatives import Step, are_alternatives, steps_to
 from tfmigrate.understand.contents import models_of, opaque_sites
 from tfmigrate.understand.lifecycle import TRAINING, Use, Wrap
 from tfmigrate.understand.program import Module, Unit
-from tfmigrate.understand.values import (
-    ModelObject,
-    Parallel,
-    Sites,
-    Value,
-    options,
-)
+from tfmigrate.understand.values import ModelObject, Parallel, Sites, Value, options
 
 
 def say_trainable_toggles(

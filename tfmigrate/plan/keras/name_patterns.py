@@ -9,6 +9,7 @@ from itertools import islice, product
 import libcst as cst
 
 from tfmigrate.plan.change.calls import text_of
+from tfmigrate.plan.change.paths import with_gaps
 
 _ENDING = re.compile(r"(\\{1,2})\.(hdf5|h5)(?=[)$]*(?:\\{1,2}Z)?[\"']*$)")
 """Of a name, at the end of the pattern. Who escapes the dot writes a regular expression."""
@@ -43,10 +44,7 @@ def with_ending(written: str, new_ending: str) -> str:
 def _pattern_of(node: cst.SimpleString | cst.FormattedString) -> str | None:
     if isinstance(node, cst.SimpleString):
         return text_of(node)
-    if "r" not in node.start.lower():
-        return None
-    parts = (part.value if isinstance(part, cst.FormattedStringText) else "{}" for part in node.parts)
-    return "".join(parts).replace("{{", "{").replace("}}", "}")
+    return with_gaps(node) if "r" in node.start.lower() else None
 
 
 def _variants(text: str) -> Iterator[str]:

@@ -23,15 +23,7 @@ from tfmigrate.plan.names.tables import Tables
 from tfmigrate.plan.names.taken import Links, Name, names_gone, names_of_wrapper, names_taken
 from tfmigrate.plan.names.version_tests import only_for_tensorflow_1
 from tfmigrate.understand.exports import lists_of_exports
-from tfmigrate.understand.program import (
-    Module,
-    Unit,
-    dotted,
-    import_statements,
-    imports_of,
-    is_seam,
-    units_of,
-)
+from tfmigrate.understand.program import Module, Unit, dotted, import_statements, imports_of, is_seam, units_of
 
 
 def plan_imports(

@@ -21,15 +21,7 @@ from tfmigrate.plan.on_strategy.step_means import Program, functions_among, own_
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.scopes import Scopes
-from tfmigrate.understand.values import (
-    OF_DATASET,
-    FunctionValue,
-    Made,
-    Method,
-    ModelObject,
-    Opaque,
-    StrategyObject,
-)
+from tfmigrate.understand.values import OF_DATASET, FunctionValue, Made, Method, ModelObject, Opaque, StrategyObject
 from tfmigrate.walk import calls_in, walk
 
 _RUN = frozenset({"run", "experimental_run_v2"})

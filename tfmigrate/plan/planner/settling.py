@@ -11,12 +11,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.keras.sessions import session_lines
 from tfmigrate.plan.strategy.copied import can_be_copied
-from tfmigrate.plan.strategy.in_callbacks import (
-    clashing,
-    during_trainings,
-    left_to_callers,
-    shared,
-)
+from tfmigrate.plan.strategy.in_callbacks import clashing, during_trainings, left_to_callers, shared
 from tfmigrate.plan.strategy.model_group import Refusal
 from tfmigrate.plan.strategy.one_for_all import made_once
 from tfmigrate.plan.strategy.owner import Owner, Tried, owners_of

@@ -19,18 +19,10 @@ from tfmigrate.plan.strategy.batch_statistics import say_batch_statistics
 from tfmigrate.plan.strategy.callback_templates import write_templates_in_callbacks
 from tfmigrate.plan.strategy.copied import copy_models, remake_optimizers
 from tfmigrate.plan.strategy.eligible import wraps_in
-from tfmigrate.plan.strategy.in_callbacks import (
-    during_trainings,
-    say_used_in_callbacks,
-)
+from tfmigrate.plan.strategy.in_callbacks import during_trainings, say_used_in_callbacks
 from tfmigrate.plan.strategy.model_group import Refusal
 from tfmigrate.plan.strategy.own_copies import drop_own_copies
-from tfmigrate.plan.strategy.placement import (
-    Placement,
-    make_strategy,
-    scope_far_places,
-    scope_methods,
-)
+from tfmigrate.plan.strategy.placement import Placement, make_strategy, scope_far_places, scope_methods
 from tfmigrate.plan.strategy.remains import Remains
 from tfmigrate.plan.strategy.second_strategies import say_second_strategies
 from tfmigrate.plan.strategy.spread_anew import say_spread_anew

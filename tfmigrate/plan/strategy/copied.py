@@ -20,17 +20,7 @@ from tfmigrate.plan.strategy.trail import trail_of
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module, dotted
 from tfmigrate.understand.reaching import parameters_of
-from tfmigrate.understand.values import (
-    NOTHING,
-    Instance,
-    Items,
-    Literal,
-    Made,
-    ModelObject,
-    Opaque,
-    Value,
-    options,
-)
+from tfmigrate.understand.values import NOTHING, Instance, Items, Literal, Made, ModelObject, Opaque, Value, options
 
 _HELPER = "replicated"
 _LATE = frozenset({codes.GPUS_TOO_LATE, codes.MADE_ELSEWHERE, codes.UNKNOWN_CALLERS})
