@@ -79,3 +79,8 @@ parallel_model.train_on_batch(x, y)
 def actions(file: FileResult, code: str) -> list[str]:
     """What was done under a code, in order of place."""
     return [finding.action for finding in file.findings if finding.code == code]
+
+
+def codes(file: FileResult, action: str) -> list[str]:
+    """The codes under which this was done, in order of place."""
+    return [finding.code for finding in file.findings if finding.action == action]

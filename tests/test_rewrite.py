@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.kit import check_migrated, check_refused, migrate
+from tests.kit import check_migrated, check_refused, codes, migrate
 from tfmigrate.result import FileResult
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
@@ -21,10 +21,6 @@ def migrated(files: dict[str, str]) -> dict[str, FileResult]:
 def one(code: str) -> FileResult:
     """The outcome for a program of one file."""
     return migrated({"train.py": code})["train.py"]
-
-
-def codes(file: FileResult, action: str) -> list[str]:
-    return [finding.code for finding in file.findings if finding.action == action]
 
 
 def text(code: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kit import migrate
+from tests.kit import actions, migrate
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
 
@@ -35,7 +35,7 @@ callbacks = [Saver(1)]
 def migrated(line: str, trained: str = "parallel", head: str = "") -> tuple[str, list[str]]:
     file = migrate(head + PROGRAM.format(line=line, trained=trained))
     written = file.after.partition("logs=None):\n")[2].partition("\n")[0].strip()
-    return written, [finding.action for finding in file.findings if finding.code == "TFM024"]
+    return written, actions(file, "TFM024")
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ parallel.compile("sgd", "mse")
 
 def taken(line: str) -> tuple[str, list[str]]:
     file = migrate(TAKEN.format(line=line))
-    return file.after.splitlines()[-1], [finding.action for finding in file.findings if finding.code == "TFM024"]
+    return file.after.splitlines()[-1], actions(file, "TFM024")
 
 
 @pytest.mark.parametrize("place", ["index=-2", "None, -2", "None, index=-2", "name=None, index=-2", "'given', -2"])

@@ -7,7 +7,7 @@ from textwrap import dedent
 import libcst as cst
 import pytest
 
-from tests.kit import migrate
+from tests.kit import codes, migrate
 from tfmigrate.result import FileResult
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
@@ -125,7 +125,7 @@ def test_a_setting_of_one_gpu_that_would_keep_others_from_a_strategy_is_reported
 def test_callers_that_ask_for_different_numbers_are_refused() -> None:
     calls = "    train(net(), batches, 4)\n    train(net(), batches, 2)\n"
     file = one(TRAIN.format(default="", several="gpus > 1") + calls)
-    assert [finding.code for finding in file.findings if finding.action == "refuse"] == ["TFM107"]
+    assert codes(file, "refuse") == ["TFM107"]
 
 
 TWO = """
@@ -263,7 +263,7 @@ def test_a_number_that_is_a_choice_is_compared_in_parentheses(number: str, writt
 )
 def test_a_number_whose_choice_cannot_be_asked_early_is_refused(later: str) -> None:
     file = one(LATER.format(later=later))
-    assert [finding.code for finding in file.findings if finding.action == "refuse"] == ["TFM103"]
+    assert codes(file, "refuse") == ["TFM103"]
 
 
 @pytest.mark.parametrize(
@@ -684,7 +684,7 @@ def test_a_number_that_a_star_brings_is_known_after_it() -> None:
     late, _ = migrate_sources(
         {"train.py": STAR.format(before="", after=settings), "settings.py": "gpus = 2\n"}, Settings()
     )
-    assert [finding.code for finding in late.findings if finding.action == "refuse"] == ["TFM103"]
+    assert codes(late, "refuse") == ["TFM103"]
 
 
 @pytest.mark.parametrize(

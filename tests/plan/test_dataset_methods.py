@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kit import migrate
+from tests.kit import actions, migrate
 from tfmigrate.result import FileResult
 
 HEAD = """\
@@ -29,7 +29,7 @@ def lines(file: FileResult) -> str:
 
 
 def found(file: FileResult) -> list[str]:
-    return [finding.action for finding in file.findings if finding.code == "TFM225"]
+    return actions(file, "TFM225")
 
 
 @pytest.mark.parametrize(

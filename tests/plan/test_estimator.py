@@ -8,7 +8,7 @@ import pytest
 
 from tests import kit
 from tests.conftest import ROOT
-from tests.kit import check_unchanged, migrate
+from tests.kit import actions, check_unchanged, codes, migrate
 from tfmigrate.result import FileResult
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
@@ -756,7 +756,7 @@ def test_nothing_is_said_of_too_few_batches_where_that_cannot_be(changes: tuple[
 def test_a_metric_is_of_the_labels(labels: str, refused: bool) -> None:
     metric = f"{{'mse': tf1.metrics.mean_squared_error({labels}, outputs)}}"
     file = migrated(("loss=loss, train_op", f"loss=loss, eval_metric_ops={metric}, train_op"))
-    assert [finding.code for finding in file.findings if finding.action == "refuse"] == ["TFM114"] * refused
+    assert codes(file, "refuse") == ["TFM114"] * refused
 
 
 def test_a_named_lambda_that_makes_the_dataset_itself_has_the_batch_of_all_replicas() -> None:
@@ -764,7 +764,7 @@ def test_a_named_lambda_that_makes_the_dataset_itself_has_the_batch_of_all_repli
     changes = (f"def input_fn():\n    return {data}.batch(8)\n", f"input_fn = lambda: {data}.repeat().batch(8)\n")
     file = migrated(changes)
     assert f"input_fn = lambda: {data}.repeat().batch(8 * strategy.num_replicas_in_sync)\n" in file.after
-    assert [finding.action for finding in file.findings if finding.code == "TFM012"] == ["rewrite"]
+    assert actions(file, "TFM012") == ["rewrite"]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kit import migrate
+from tests.kit import codes, migrate
 
 PROGRAM = """
 import tensorflow as tf
@@ -133,4 +133,4 @@ def test_names_of_the_program_are_not_bound_anew() -> None:
 def test_what_is_not_the_same_is_refused(text: str) -> None:
     file = migrate(text)
     assert file.after == file.before
-    assert [finding.code for finding in file.findings if finding.action == "refuse"] in (["TFM110"], ["TFM112"])
+    assert codes(file, "refuse") in (["TFM110"], ["TFM112"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests import kit
-from tests.kit import migrate
+from tests.kit import actions, migrate
 from tfmigrate.result import FileResult
 
 PROGRAM = """\
@@ -95,7 +95,7 @@ def test_gradients_that_were_divided_twice_are_a_lower_rate(written: str, divide
 def test_a_loss_that_was_divided_by_the_replicas_is_told() -> None:
     file = migrated(("train_distribute=strategy", "train_distribute=strategy, eval_distribute=strategy"))
     assert "evaluate(input_fn(8 * strategy.num_replicas_in_sync).take(2)" in file.after
-    assert [f.action for f in file.findings if f.code == "TFM014"] == ["warn"]
+    assert actions(file, "TFM014") == ["warn"]
 
 
 def test_an_estimator_that_a_function_returns_is_the_model() -> None:
@@ -181,4 +181,4 @@ def test_what_train_returns_may_be_printed() -> None:
 def test_one_on_one_device_stays() -> None:
     file = migrated(("train_distribute=strategy", ""))
     assert file.after == file.before
-    assert [f.action for f in file.findings if f.code == "TFM118"] == ["warn"]
+    assert actions(file, "TFM118") == ["warn"]

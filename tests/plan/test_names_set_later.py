@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kit import check_migrated
+from tests.kit import actions, check_migrated
 
 PROGRAM = """
 from keras.layers import Dense, Input
@@ -31,7 +31,7 @@ parallel_model.train_on_batch(data, targets)
 def rewritten(lines: str) -> tuple[str, list[str]]:
     file = check_migrated(PROGRAM.format(lines=lines))
     after = file.after.partition("x = Input(shape=(4,))\n")[2].partition("\nstrategy = ")[0]
-    return after, [finding.action for finding in file.findings if finding.code == "TFM259"]
+    return after, actions(file, "TFM259")
 
 
 @pytest.mark.parametrize(

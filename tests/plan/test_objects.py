@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.kit import migrate
+from tests.kit import codes, migrate
 from tfmigrate.result import FileResult
 
 BASE = """
@@ -49,10 +49,6 @@ def one(code: str, base: str = BASE) -> FileResult:
     return migrate(dedent(base + code).lstrip("\n"))
 
 
-def refused(file: FileResult) -> list[str]:
-    return [finding.code for finding in file.findings if finding.action == "refuse"]
-
-
 def strategies(file: FileResult) -> list[str]:
     """What each strategy is given, of whatever condition."""
     lines = (line for line in file.after.splitlines() if "MirroredStrategy" in line)
@@ -78,7 +74,7 @@ def test_an_object_with_a_name_agrees_with_one_that_has_none() -> None:
 
 def test_objects_that_are_given_different_things_are_refused() -> None:
     calls = "    def train(a, b):\n        one = Critic(a).build(net())\n        return one, Actor(b).build(net())\n"
-    assert refused(one(calls)) == ["TFM107"]
+    assert codes(one(calls), "refuse") == ["TFM107"]
 
 
 def test_a_function_that_chooses_the_object() -> None:
@@ -156,7 +152,7 @@ _INIT = "def __init__(self, config):\n            self.config = config\n"
 def test_of_an_attribute_that_may_be_another_the_model_is_copied_where_it_is_read(init: str) -> None:
     assert _INIT in BASE
     file = one("    critic = Critic(settings).build(net())\n", BASE.replace(_INIT, init))
-    assert not refused(file)
+    assert not codes(file, "refuse")
     assert "replicated(model)" in file.after
 
 
@@ -174,7 +170,7 @@ def test_what_a_caller_makes_for_the_number_is_made_once() -> None:
     model.compile("sgd", "mse")
     """
     file = one(code)
-    assert not refused(file)
+    assert not codes(file, "refuse")
     assert file.after.count("ask()") == 2
     assert "replicated(model)" in file.after
 
@@ -226,7 +222,7 @@ def test_a_model_that_is_set_on_an_object_out_of_sight() -> None:
         holder.net.compile("sgd", "mse")
     """
     )
-    assert refused(file) == []
+    assert codes(file, "refuse") == []
     assert "    with strategy.scope():\n        holder.base = clone_model(" in file.after
     assert "        holder.net.compile(" in file.after
 
@@ -248,14 +244,14 @@ def test_each_object_out_of_sight_has_its_own_model() -> None:
         return one, two
     """
     )
-    assert refused(file) == []
+    assert codes(file, "refuse") == []
     body = file.after[file.after.index("def spread") :]
     assert body.index("first.base = net()") < body.index("strategy.scope()") < body.index("second.base = load_model")
 
 
 def test_an_object_whose_model_is_not_set_in_sight_is_refused() -> None:
     file = _held("    def spread(holder, gpus):\n        holder.net = multi_gpu_model(holder.base, gpus=gpus)\n")
-    assert refused(file) == ["TFM102"]
+    assert codes(file, "refuse") == ["TFM102"]
 
 
 def test_no_compile_is_said_to_stand_in_the_scope_of_a_model_that_predicts() -> None:

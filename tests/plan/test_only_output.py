@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 import pytest
 
-from tests.kit import migrate
+from tests.kit import actions, migrate
 from tfmigrate.result import FileResult
 
 SCRIPT = """\
@@ -27,7 +27,7 @@ ONE = "Model(rows, one)"
 def migrated(model: str, call: str) -> tuple[str, list[str]]:
     """The last statement, and what was done of TFM224."""
     result = migrate(SCRIPT.format(model=model, call=call))
-    return last_of(result), [finding.action for finding in result.findings if finding.code == "TFM224"]
+    return last_of(result), actions(result, "TFM224")
 
 
 def last_of(result: FileResult) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kit import check_migrated, migrate, migrate_files
+from tests.kit import check_migrated, codes, migrate, migrate_files
 
 PROGRAM = """\
 {imports}
@@ -108,4 +108,4 @@ def test_what_may_hold_the_model_or_the_number_is_refused(given: str) -> None:
         "net = spread(Sequential([Dense(1, input_shape=(4,))]), 2)\nnet.compile('sgd', 'mse')\n"
     )
     file = migrate(source)
-    assert [finding.code for finding in file.findings if finding.action == "refuse"] == ["TFM106"]
+    assert codes(file, "refuse") == ["TFM106"]

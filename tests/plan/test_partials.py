@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.kit import migrate
+from tests.kit import codes, migrate
 from tfmigrate.result import FileResult
 
 NETS = """
@@ -32,10 +32,6 @@ def one(code: str) -> FileResult:
     return migrate(dedent(NETS + code).lstrip("\n"))
 
 
-def refused(file: FileResult) -> list[str]:
-    return [finding.code for finding in file.findings if finding.action == "refuse"]
-
-
 @pytest.mark.parametrize("net", ["partial(small, width=2)", "partial(partial(small), width=3)", "partial(Model)"])
 def test_a_model_of_a_table_is_built_where_it_is_called(net: str) -> None:
     code = f"""
@@ -52,7 +48,7 @@ def test_a_model_of_a_table_is_built_where_it_is_called(net: str) -> None:
     """
     file = one(code)
     body = file.after[file.after.index("def train") :]
-    assert refused(file) == []
+    assert codes(file, "refuse") == []
     assert body.index("strategy.scope()") < body.index("base = nets[kind]") < body.index("model.compile")
 
 
@@ -70,11 +66,11 @@ def test_a_number_that_a_partial_keeps_is_not_taken_from_the_default(given: str)
     """
     file = one(code)
     assert "range(2)" not in file.after
-    assert not refused(file)
+    assert not codes(file, "refuse")
     assert "range(gpus)" in file.after
 
 
 def test_a_partial_of_the_wrap_itself_is_refused() -> None:
     file = one("    spread_four = partial(multi_gpu_model, gpus=4)\n    model = spread_four(small(Input((4,))))\n")
-    assert "TFM101" in refused(file)
+    assert "TFM101" in codes(file, "refuse")
     assert file.after == file.before

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import libcst as cst
 import pytest
 
-from tests.kit import migrate
+from tests.kit import actions, migrate
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
 
@@ -49,7 +49,7 @@ def migrated(call: str, settings: Settings | None = None) -> tuple[str, list[str
     """The last statement, and what was done of TFM409."""
     result = migrate(SCRIPT.format(call=call), settings or Settings())
     last = cst.Module(cst.parse_module(result.after).body[-1:]).code
-    return last, [finding.action for finding in result.findings if finding.code == "TFM409"]
+    return last, actions(result, "TFM409")
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_so_is_what_another_caller_gives() -> None:
         f"\n\ndef train(data):\n    parallel_model.fit_generator(data, steps_per_epoch=3, epochs=2)\n\n\n{calls}"
     )
     result = migrate(script)
-    assert [finding.action for finding in result.findings if finding.code == "TFM409"] == ["warn"]
+    assert actions(result, "TFM409") == ["warn"]
     assert "class Epochs" not in result.after
 
 

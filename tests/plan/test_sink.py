@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.kit import check_unchanged, migrate
+from tests.kit import check_unchanged, codes, migrate
 from tfmigrate.result import FileResult
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
@@ -37,7 +37,7 @@ def one(code: str) -> FileResult:
 
 
 def refused(file: FileResult) -> bool:
-    return [finding.code for finding in file.findings if finding.action == "refuse"] == ["TFM103"] and not file.changed
+    return codes(file, "refuse") == ["TFM103"] and not file.changed
 
 
 BUILDER = """
@@ -546,7 +546,7 @@ def test_a_comment_or_an_option_keeps_it_where_it_is(place: str) -> None:
     else:
         file = function(f"{place}  # tfmigrate: skip[TFM103]", LATE)
     assert not file.changed
-    assert [finding.code for finding in file.findings if finding.action == "refuse"] == ["TFM103"]
+    assert codes(file, "refuse") == ["TFM103"]
 
 
 def test_nothing_goes_from_one_cell_of_a_notebook_to_another() -> None:

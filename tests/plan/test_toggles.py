@@ -6,7 +6,7 @@ from textwrap import dedent, indent
 
 import pytest
 
-from tests.kit import migrate
+from tests.kit import actions, migrate
 from tfmigrate.result import FileResult
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
@@ -58,7 +58,7 @@ def one(code: str) -> FileResult:
 
 
 def told(file: FileResult) -> list[str]:
-    return [finding.action for finding in file.findings if finding.code == "TFM401"]
+    return actions(file, "TFM401")
 
 
 def test_before_the_step_of_each_model() -> None:

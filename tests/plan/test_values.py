@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kit import migrate
+from tests.kit import actions, migrate
 from tfmigrate.result import FileResult
 
 HEAD = """\
@@ -254,4 +254,4 @@ def train(kind):
 """
     file = migrate(text)
     assert ("kind(learning_rate=0.5)" in file.after) is (done == "rewrite")
-    assert [finding.action for finding in file.findings if finding.code == "TFM202"] == [done] * (done is not None)
+    assert actions(file, "TFM202") == [done] * (done is not None)

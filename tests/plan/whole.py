@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.kit import migrate
+from tests.kit import actions, migrate
 
 _BEFORE = """\
 from keras import backend as K
@@ -23,4 +23,4 @@ MARK = 0
 def migrated(lines: str, code: str) -> tuple[str, list[str]]:
     """The lines as they are migrated behind a wrapped model, and what was done of one rule, in order of place."""
     result = migrate(f"{_BEFORE}{lines}\n")
-    return result.after.partition("MARK = 0\n")[2].rstrip("\n"), [f.action for f in result.findings if f.code == code]
+    return result.after.partition("MARK = 0\n")[2].rstrip("\n"), actions(result, code)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kit import migrate
+from tests.kit import codes, migrate
 
 PROGRAM = """from keras.layers import Dense
 from keras.models import Sequential
@@ -43,4 +43,4 @@ from keras.utils import multi_gpu_model
 )
 def test_a_call_that_does_not_fit_is_refused(head: str, call: str, fits: bool) -> None:
     file = migrate(PROGRAM.format(head=head, call=call))
-    assert [f.code for f in file.findings if f.action == "refuse"] == ([] if fits else ["TFM106"])
+    assert codes(file, "refuse") == ([] if fits else ["TFM106"])
