@@ -1,4 +1,4 @@
-"""Functions of a user's program: where new ones stand, and where one is named."""
+"""Functions of a user's program: where new ones are inserted, and where one is mentioned."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def with_function(
     changes: Iterable[CallChange],
     rank: Rank = Rank.RULE,
 ) -> Iterator[CallChange]:
-    """The changes, which make `users` call the function that `code()` defines; each of them brings it along, as any may
-    be left out. Most programs need none, and to write one takes long: `code` is called where there are changes."""
+    """The changes, which make `users` call the function that `code()` defines. Each brings the definition along, since
+    any of them may be left out. `code` is called only where there are changes: to write a helper takes long."""
     changes = list(changes)
     if not changes:
         return
@@ -30,8 +30,9 @@ def with_function(
 
 
 def place_for_function(module: Module, users: Iterable[cst.CSTNode]) -> cst.CSTNode:
-    """The statement before which a function stands that `users` call: the first function, or where one of them comes
-    first, after the imports above it and after what is called for its side effects there; or theirs.
+    """The statement before which to insert a function that `users` call: the first definition of the module, or, where
+    a user comes first or the module is a notebook, the place behind the imports above it and behind the calls that
+    follow them for their effects.
 
     In a notebook it stays in the cell of the last import: the next one may begin with anything.
     """
@@ -52,7 +53,7 @@ def place_for_function(module: Module, users: Iterable[cst.CSTNode]) -> cst.CSTN
 
 
 def mentions(name: str, modules: Iterable[Module]) -> Iterator[cst.Name]:
-    """Where a name stands in a program, but in imports: that of a variable, or of an attribute."""
+    """Every mention of a name in a program, as a variable or an attribute, but for those in imports."""
     for module in modules:
         if name in module.text:
             imported = {part for node in module.all_of(cst.ImportAlias) for part in walk(node)}

@@ -27,7 +27,7 @@ _INPUTS = frozenset({"keras.Input", "keras.layers.Input"})
 def check(context: Context) -> Iterator[CallChange]:
     """The calls whose tensors are all inputs and outputs of layers and models; any other keeps its warning."""
     if context.migration.once(_sets_phase):
-        return  # It says whether a function trains that is not told.
+        return  # It decides whether a function without a phase among its inputs is in training.
     helper = Helper.of(context.draft, "function_of")
     changes = []
     for call in context.facts.module.calls:
@@ -44,7 +44,7 @@ def _sets_phase(migration: Migration) -> bool:
 
 
 def _edits(call: cst.Call, name: str, context: Context) -> list[Edit] | None:
-    """What becomes of a call; None where it takes more than tensors of layers."""
+    """The edits of a call; None where its tensors are not all inputs and outputs of layers and models."""
     facts, scopes = context.facts, context.scopes
     given = bound(call.args, ("inputs", "outputs")) if not has_stars(call) else None
     if given is None or set(given) != {"inputs", "outputs"}:
@@ -87,7 +87,7 @@ def _without_phase(inputs: cst.BaseExpression, facts: Facts) -> _Tensors | None:
 
 
 def _written(inputs: cst.BaseExpression, tensors: _Tensors) -> Replace:
-    """The edit that leaves of some inputs these."""
+    """The edit that leaves only these of the inputs."""
     if isinstance(tensors, cst.BaseExpression):
         return Replace(inputs, (tensors,))
     code: list[str | cst.BaseExpression] = []
@@ -101,7 +101,7 @@ def _is_phase(node: cst.BaseExpression, facts: Facts) -> bool:
 
 
 def _listed(tensors: _Tensors, context: Context) -> list[cst.BaseExpression] | None:
-    """The tensors of a list, or what is itself a list of them; None for anything else."""
+    """The tensors of a list that is written out, or `model.inputs`, which is all of them; None for anything else."""
     if not isinstance(tensors, cst.BaseExpression):
         return list(tensors)
     tensors = settled(tensors, context.scopes)

@@ -18,7 +18,7 @@ _CHANGING = frozenset({"append", "extend", "insert", "pop", "remove", "clear"})
 
 
 def check(context: Context) -> Iterator[CallChange]:
-    """Where a program of standalone Keras changes such a list in place, which had an effect in its version."""
+    """Warn where a program of standalone Keras changes such a list in place, and that had an effect in its version."""
     facts = context.facts
     if not any(names.flavour(name) == "keras" for known in context.modules.values() for name in known.symbols.values()):
         return
@@ -56,7 +56,7 @@ def _changes(facts: Facts) -> Iterator[tuple[cst.CSTNode, cst.Attribute]]:
 
 
 def _is_something_else(changed: cst.Attribute, context: Context) -> bool:
-    """Whether the list is surely not that of a layer: a model made its own anew then too."""
+    """Whether the list is surely not that of a layer. A model's was a new list at each reading even then."""
     values = context.facts.options(changed.value)
     moved = context.tables.moves.moved
     return bool(values) and all(

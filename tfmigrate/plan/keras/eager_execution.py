@@ -27,7 +27,7 @@ _OF_GRAPHS = frozenset(
 
 
 def check(context: Context) -> Iterator[CallChange]:
-    """The call goes, where the program leaves nothing behind that only a graph runs."""
+    """The call is removed, where the migrated program has nothing left that needs a graph."""
     for unit in context.facts.module.places:
         small = only_statement(unit)
         call = small.value if isinstance(small, cst.Expr) else None
@@ -50,7 +50,7 @@ def check(context: Context) -> Iterator[CallChange]:
 
 
 def _first_of_graphs(migration: Migration) -> tuple[Module, cst.CSTNode] | None:
-    """What the program has left for a session once it is migrated."""
+    """The first thing that still needs a graph once the program is migrated."""
     gone = _gone(migration)
     for module, facts in migration.facts.modules.items():
         for node in module.all_of(cst.Name, cst.Attribute):
@@ -60,7 +60,7 @@ def _first_of_graphs(migration: Migration) -> tuple[Module, cst.CSTNode] | None:
 
 
 def _gone(migration: Migration) -> Set[cst.CSTNode]:
-    """The nodes of what becomes functions, and of sessions that only carry settings."""
+    """The nodes that are removed: of operations that become functions, and of sessions that only carry settings."""
     modules = migration.facts.modules
     gone = {node for changes in fed_operations(migration).values() for change in changes for node in walk(change.node)}
     for draft in migration.drafts.values():

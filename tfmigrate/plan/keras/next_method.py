@@ -34,6 +34,7 @@ def check(context: Context) -> Iterator[CallChange]:
 
 
 def _is_iterator(value: Value, known: Collection[Facts]) -> bool:
+    """Whether a value is a generator of the program, or an iterator of Keras's image preprocessing."""
     if isinstance(value, Made):
         return value.kind == "generator"
     call = value.node if isinstance(value, Opaque) else None
@@ -49,6 +50,7 @@ def _is_iterator(value: Value, known: Collection[Facts]) -> bool:
 
 
 def _is_maker(value: Value, facts: Facts) -> bool:
+    """Whether a value may be an ImageDataGenerator."""
     return any(
         isinstance(option, Opaque) and isinstance(option.node, cst.Call) and facts.canonical(option.node.func) == _MAKER
         for option in options(value)

@@ -32,12 +32,12 @@ ARGUMENTS: Mapping[str, str] = {
         "",
     ),
 }  # fmt: skip
-"""What makes a layer of each kind. Layers that draw random numbers are not among them: they make a variable, which
-starts the GPUs. Nor are Lambda and Concatenate, of which multi_gpu_model made some."""
+"""The arguments of an unused layer of each kind. Layers that draw random numbers are not among them: they make a
+variable, which starts the GPUs. Nor are Lambda and Concatenate, of which multi_gpu_model made some."""
 
 
 def layer_of(kind: str, quote: str = '"') -> str:
-    """The call that makes one, below TensorFlow's name."""
+    """The call that makes a layer of a kind, without `tf.` before it."""
     return f"keras.layers.{kind}({ARGUMENTS[kind]})".replace('"', quote)
 
 

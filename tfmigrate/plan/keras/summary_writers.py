@@ -33,7 +33,7 @@ def check(context: Context) -> Iterator[CallChange]:
 
 
 def _read(facts: Facts) -> Iterator[cst.Attribute]:
-    """Each `x.writer` of what a summary is added to somewhere in the module, by the name that it has there."""
+    """Each `x.writer`, where the module adds a summary to a writer of `x`, or `x` is `self` of a TensorBoard."""
     heirs = {
         node
         for cls in facts.classes
@@ -57,6 +57,5 @@ def _written_by(call: cst.Call) -> str | None:
 
 
 def _sets_one(facts: Facts) -> bool:
-    """Whether the module has writers of its own."""
-    targets = (target.target for assign in facts.module.all_of(cst.Assign) for target in assign.targets)
-    return any(last_attribute(target) == "writer" for target in targets)
+    """Whether the module itself sets a `writer` somewhere."""
+    return any(last_attribute(assigned.target) == "writer" for assigned in facts.module.all_of(cst.AssignTarget))

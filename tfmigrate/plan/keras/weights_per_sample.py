@@ -50,7 +50,7 @@ def check(context: Context) -> Iterator[CallChange]:
 
 
 def _has_axes(weights: cst.BaseExpression) -> bool:
-    """Whether there are none, or they are given more axes: `w[:, None, None]`, `w.reshape(-1, 1, 1)`."""
+    """Whether weights are None, or are given more axes: `w[:, None, None]`, `w.reshape(-1, 1, 1)`."""
     function = weights.func if isinstance(weights, cst.Call) else None
     name = last_attribute(function)
     several = isinstance(weights, cst.Subscript) and len(weights.slice) > 1
@@ -64,6 +64,7 @@ def _is_plain(model: ModelObject, facts: Facts) -> bool:
 
 
 def _has_plain_loss(use: Use) -> bool:
+    """Whether the losses of a compile() are words or functions of Keras, and it sets no `sample_weight_mode`."""
     loss = use.argument(1, "loss")
     given = options(loss) if loss is not None else frozenset()
     words = all(isinstance(option, Symbol) or (isinstance(option, Literal) and option.value) for option in given)
@@ -75,12 +76,13 @@ def _gives_places(model: ModelObject, facts: Facts, scopes: Scopes) -> bool:
     if names.canonical(model.maker) == "keras.models.Sequential":
         added = [use.call for use in facts.uses if use.method == "add" and model in use.models and use.call.args]
         layers = [*(layers_listed(model, scopes) or ()), *(call.args[0].value for call in added)]
-        return _decide(reversed(layers), facts)
+        return _ends_in_places(reversed(layers), facts)
     outputs = outputs_given(model, facts)
-    return outputs is not None and _decide(layers_behind(outputs, facts.module, scopes), facts)
+    return outputs is not None and _ends_in_places(layers_behind(outputs, facts.module, scopes), facts)
 
 
-def _decide(layers: Iterator[cst.BaseExpression], facts: Facts) -> bool:
+def _ends_in_places(layers: Iterator[cst.BaseExpression], facts: Facts) -> bool:
+    """Whether the output of these layers, the last one first, surely has axes between the first and the last."""
     for layer in layers:
         known = facts.canonical(layer.func) if isinstance(layer, cst.Call) else ""
         kind = known.rpartition(".")[2] if known.startswith("keras.layers.") else ""

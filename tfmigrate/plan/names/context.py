@@ -32,7 +32,7 @@ class Migration:
     single: Set[ModelObject] = frozenset()
     """Models that no strategy has to do with."""
     raised: Mapping[cst.Call, Sequence[Unit]] = field(default_factory=dict)
-    """The sessions whose settings shall stand further up: see late_devices.Raised."""
+    """The sessions whose settings must be made further up: see late_devices.Raised."""
     spreads: bool = True
     """Whether anything may run on several replicas; False in a program that only imports multi_gpu_model."""
     _known: dict[Callable[..., Any], Any] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Migration:
         return self.drafts[module].scopes
 
     def once(self, find: Callable[[Migration], _T]) -> _T:
-        """What `find` says of the program, which is found once for all its modules."""
+        """What `find` answers about the program, computed once for all its modules."""
         if find not in self._known:
             self._known[find] = find(self)
         known: _T = self._known[find]
@@ -99,7 +99,7 @@ class Context:
 
     @cached_property
     def spread(self) -> Facts:
-        """The module without its uses of models that no strategy has to do with."""
+        """The facts of the module, without the uses of models that no strategy has to do with."""
         facts = self.draft.facts
         if not self.migration.spreads:
             return replace(facts, uses=[])

@@ -24,15 +24,15 @@ class ModuleImports:
     draft: Draft
     links: Links
     gone: Set[Name]
-    """What the program's modules no longer define."""
+    """Names that the program's modules no longer define."""
     wrapper: Set[Name]
     """Names of the program's modules that are multi_gpu_model."""
     vanishing: Set[cst.CSTNode]
     """Every mention of a name that the edits take out of this module."""
 
     def sources(self, statement: cst.Import | cst.ImportFrom, dropped: Set[cst.ImportAlias]) -> set[Module | None]:
-        """The modules of the program that a statement imports, or names of them, without the aliases that go; None for
-        any other."""
+        """The modules of the program that a statement imports something from, without the aliases `dropped`; None
+        stands for any other module."""
         importer, names_in = self.draft.module, statement.names
         kept = [] if isinstance(names_in, cst.ImportStar) else [alias for alias in names_in if alias not in dropped]
         found = {self.links.module(statement, alias, importer) for alias in kept}
@@ -58,11 +58,13 @@ class ModuleImports:
         return frozenset(a for a, _, _ in imports_of(statement) if (source, dotted(a.name)) in self.gone)
 
     def say_gone(self, statement: cst.ImportFrom | cst.Import, gone: Set[cst.ImportAlias]) -> None:
+        """Report the import of names that no longer exist."""
         listed = ", ".join(dotted(alias.name) for alias in sorted(gone, key=lambda one: dotted(one.name)))
         message = f"{listed} no longer exists: the import is removed"
         self.draft.say(codes.LEFTOVER_IMPORT, statement, message, "rewrite")
 
     def say_staying(self, statement: cst.ImportFrom | cst.Import, kept: Set[cst.ImportAlias], unit: Unit) -> None:
+        """Report an import of multi_gpu_model that refused uses still need."""
         here = any(self._reads_left(bound, unit) for alias, bound, _ in imports_of(statement) if alias in kept)
         where = "in this file" if here else "in the files that import it from here"
         message = f"this import stays as long as the uses refused {where} do"

@@ -54,7 +54,7 @@ def drop_unused(
 
 
 def say_unused_in_scope(wraps: Iterable[Wrap], facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:
-    """Report the same of models that come into the scope of a strategy, where it cannot be taken out."""
+    """Report unused parallel models that cannot be taken out, as their templates are built in a strategy's scope."""
     reported: set[cst.Call] = set()
     for wrap in wraps:
         use = _training(wrap, facts)
@@ -76,7 +76,7 @@ def say_unused_in_scope(wraps: Iterable[Wrap], facts: ProgramFacts, drafts: Mapp
 
 
 def _is_only_shown(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> bool:
-    """Whether all that is done with a parallel model is to print its summary."""
+    """Whether the program does nothing with a parallel model but print its summary."""
     if _idle_statement(wrap, facts, drafts) is not None:
         return True
     module, name = wrap.site.frame.module, _kept_as(wrap, facts)
@@ -113,7 +113,7 @@ def _idle_statement(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Module, Dra
 
 
 def _kept_as(wrap: Wrap, facts: ProgramFacts) -> cst.Name | None:
-    """The name, of this file alone, that a statement gives to a parallel model and nothing else."""
+    """The name that a statement gives to a parallel model alone, where no other file and no later cell reads it."""
     module, statement = wrap.site.frame.module, only_statement(wrap.site.unit)
     if not isinstance(statement, cst.Assign) or statement.value is not wrap.call:
         return None
