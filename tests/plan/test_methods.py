@@ -142,6 +142,11 @@ def test_an_array_that_a_method_sets_goes() -> None:
         "def balance(y):\n    w = np.bincount(y)\n    return w / w.sum()\n\nweights = balance(y)\n",
         "weights = 1.0 / np.array([1.0, 3.0])\n",
         "weights = np.array([1, 3]).astype('float32')\n",
+        "weights = len(y) / (2.0 * totals)\n",
+        "for part in y:\n    weights = np.bincount(part)\n    weights = weights / weights.sum()\n",
+        "weights = np.load('weights.npy')\n",
+        "weights = list(np.array([1.0, 3.0]))\n",
+        "weights = np.array([1.0, 3.0]).tolist()\n",
     ],
 )
 def test_an_array_that_is_computed_goes(code: str) -> None:
@@ -149,11 +154,28 @@ def test_an_array_that_is_computed_goes(code: str) -> None:
     assert file.after.rstrip().endswith("model.fit(batches)")
 
 
+@pytest.mark.parametrize("indent", ["", "    "])
+def test_an_array_that_takes_the_name_of_an_imported_module_goes(indent: str) -> None:
+    lines = [
+        "class_weight = class_weight.compute_class_weight('balanced', classes=[0, 1], y=y)",
+        "parallel_model.fit(batches, class_weight=class_weight)",
+    ]
+    block = ["if training:"] if indent else []
+    code = "\n".join(["from sklearn.utils import class_weight", "", *block, *(indent + line for line in lines), ""])
+    assert migrated(code).after.rstrip().endswith("model.fit(batches)")
+
+
+@pytest.mark.parametrize("weights", ["[1.0, 3.0]", "(1.0, 3.0)"])
+def test_weights_in_a_row_go(weights: str) -> None:
+    assert migrated(f"parallel_model.fit(batches, class_weight={weights})\n").after.rstrip().endswith("fit(batches)")
+
+
 @pytest.mark.parametrize(
     "code",
     [
         "def balance(y):\n    if y:\n        return {}\n    return np.ones(2)\n\nweights = balance(y)\n",
         "weights = np.array([1.0, 3.0])\nif y:\n    weights = {0: 1.0}\n",
+        "weights = Counter(y) - Counter(x)\n",
         "from weights import weights\n",
     ],
 )

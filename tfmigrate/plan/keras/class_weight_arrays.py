@@ -13,16 +13,22 @@ from tfmigrate.plan.keras.methods import keras_calls
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.objects import setters_of
 from tfmigrate.understand.program import only_statement
-from tfmigrate.understand.reaching import origins, values_of
+from tfmigrate.understand.reaching import origins, value_above, values_of
 from tfmigrate.understand.values import Frame, function_of
 from tfmigrate.walk import values_returned
 
 _COMPUTED = frozenset({"sklearn.utils.class_weight.compute_class_weight", "sklearn.utils.compute_class_weight"})
 _MAKES_ARRAYS = _COMPUTED | frozenset(
     f"numpy.{name}"
-    for name in ("array", "asarray", "ones", "zeros", "full", "concatenate", "divide", "multiply", "sqrt", "bincount")
+    for name in (
+        *("array", "asarray", "ones", "zeros", "full", "ones_like", "zeros_like", "full_like", "concatenate"),
+        *("divide", "multiply", "power", "reciprocal", "sqrt", "log", "log1p", "exp", "clip", "maximum", "minimum"),
+        *("bincount", "load", "loadtxt", "genfromtxt"),
+    )
 )
-_KEEPS_ARRAYS = frozenset({"astype", "copy", "round", "reshape", "flatten", "ravel"})
+_KEEPS_ARRAYS = frozenset({"astype", "copy", "round", "reshape", "flatten", "ravel", "tolist"})
+_OF_NUMBERS = (cst.Divide, cst.FloorDivide, cst.Multiply, cst.Power, cst.Modulo)
+"""No dict is the result of these; a Counter can be that of `+`, `-`, `&` and `|`."""
 _BALANCED = ("class_weight", "classes", "y")
 """Parameters of compute_class_weight in order, from scikit-learn 0.16."""
 
@@ -60,6 +66,8 @@ class _Arrays:
         if (frame, node) in self._asked:
             return False
         self._asked.add((frame, node))
+        # scikit-learn's module is called class_weight too, and its name is often given to the result.
+        node = value_above(node, frame.module, self._scopes[frame.module]) or node
         for holder, value in values_of(node, frame, self._scopes):
             if isinstance(value, cst.Name):
                 sources = origins(value, holder, self._scopes[holder.module])
@@ -71,7 +79,8 @@ class _Arrays:
 
     def _is_made(self, node: cst.BaseExpression, frame: Frame) -> bool:
         if isinstance(node, cst.BinaryOperation):
-            return self.is_array(node.left, frame) or self.is_array(node.right, frame)
+            sides = (node.left, node.right)
+            return isinstance(node.operator, _OF_NUMBERS) or any(self.is_array(side, frame) for side in sides)
         if isinstance(node, cst.Attribute):
             return self._is_set(node, frame)
         if not isinstance(node, cst.Call):
@@ -79,6 +88,8 @@ class _Arrays:
         facts = self._modules[frame.module]
         if facts.called(node) in _MAKES_ARRAYS:
             return True
+        if isinstance(node.func, cst.Name) and node.func.value in ("list", "tuple") and len(node.args) == 1:
+            return self.is_array(node.args[0].value, frame)
         if isinstance(node.func, cst.Attribute) and node.func.attr.value in _KEEPS_ARRAYS:
             return self.is_array(node.func.value, frame)
         functions = [function_of(callee) for callee in facts.options(node.func)]

@@ -176,7 +176,8 @@ def class_weights_of_outputs(facts: Facts, modules: Mapping[Module, Facts]) -> I
 
 def _listed_weights(use: Use, argument: cst.Arg, one_output: bool, facts: Facts) -> Iterator[CallChange]:
     """`class_weight=[{0: 1.0, 1: 3.0}, ...]`, as of several classes: one output's was passed over."""
-    values = facts.options(argument.value)
+    given = next((value for keyword, value in use.arguments if keyword == "class_weight"), None)
+    values = facts.options(argument.value) or (options(given) if given is not None else frozenset())
     if not values or not all(isinstance(option, Items) for option in values):
         return
     if len(values) == 1 and all(isinstance(option, Items) and len(option.values) < 2 for option in values):
