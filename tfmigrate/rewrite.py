@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import libcst as cst
 
 from tfmigrate import guard, limits, rules
-from tfmigrate.edit.apply import apply
+from tfmigrate.edit.apply import apply, said_once
 from tfmigrate.edit.width import fitted
 from tfmigrate.files.source import explain_syntax_error
 from tfmigrate.numbering import SCRIPT, Numbering
@@ -201,7 +201,8 @@ def _objection(
 def _damaged(plans: Mapping[Module, Plan], after: Mapping[Module, str]) -> str | None:
     """The first file that would not parse, or would lose more than its plan says."""
     for module, plan in plans.items():
-        damage = guard.objection(module.text, module.printed, after[module], plan.forgotten) if plan.edits else None
+        going = (*plan.forgotten, *said_once(plan.edits))
+        damage = guard.objection(module.text, module.printed, after[module], going) if plan.edits else None
         if damage is not None:
             return f"{damage} in {module.path}"
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from functools import cache
@@ -57,6 +58,18 @@ def comments_of(node: cst.CSTNode) -> list[cst.Comment]:
 def space_behind(arg: cst.Arg) -> cst.BaseParenthesizableWhitespace:
     """What stands behind an argument and its comma."""
     return arg.comma.whitespace_after if isinstance(arg.comma, cst.Comma) else arg.whitespace_after_arg
+
+
+def said_twice(choice: cst.CSTNode) -> Counter[str]:
+    """The comments that stand word for word in both arms of an `if` or `try`: once is enough where they become one."""
+    if isinstance(choice, cst.If) and isinstance(choice.orelse, cst.Else):
+        return Counter(comments_in(choice.body)) & Counter(comments_in(choice.orelse.body))
+    if isinstance(choice, cst.Try) and len(choice.handlers) == 1:
+        tried = Counter(comments_in(choice.body))
+        if choice.orelse is not None:
+            tried += Counter(comments_in(choice.orelse.body))
+        return tried & Counter(comments_in(choice.handlers[0].body))
+    return Counter()
 
 
 def space_round(call: cst.Call) -> list[cst.BaseParenthesizableWhitespace]:

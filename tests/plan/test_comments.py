@@ -332,3 +332,48 @@ def test_of_an_argument_that_is_written_elsewhere_the_comment_stays() -> None:
     after = check_migrated(CALL.format(call=f"import numpy as np\n\nrows = np.zeros((96, 4))\n{fit}")).after
     assert "24 * strategy.num_replicas_in_sync" in after
     assert "# fits into memory" in after
+
+
+ARMS = """\
+if G > 1:
+{said}    with tf.device("/cpu:0"):
+        model = Sequential([Dense(4, input_shape=(4,))])
+
+        # Weights
+        if W:
+            model.load_weights(W)  # of old runs
+
+        # Frozen
+        model.layers[0].trainable = False
+
+    # One for each
+    parallel = multi_gpu_model(model, gpus=G)
+
+else:
+{other}    # Only one
+    parallel = Sequential([Dense(4, input_shape=(4,))])
+
+    # Weights
+    if W:
+        parallel.load_weights(W)  # of old runs
+
+    # Frozen
+    parallel.layers[0].trainable = False
+"""
+
+
+@pytest.mark.parametrize("said", ["", "    print({})\n\n"])
+def test_a_comment_that_both_arms_say_is_said_once(said: str) -> None:
+    built = ARMS.format(said=said.format("G"), other=said.format("1"))
+    found = comments(above="W = None", built=built)
+    assert sorted(found) == ["# Frozen", "# One for each", "# Only one", "# Weights", "# of old runs"]
+
+
+def test_comments_of_a_choice_that_stays_are_all_kept() -> None:
+    built = f"{BUILT}\nif G > 3:\n    # Many\n    print(G)\nelse:\n    # Many\n    print(1)"
+    assert comments(built=built).count("# Many") == 2
+
+
+def test_the_guard_accepts_no_comment_less_where_no_choice_goes() -> None:
+    before = "if a:\n    b = 1  # one\nelse:\n    b = 2  # one\n"
+    assert "would be lost" in str(guard.objection(before, before, "b = 1  # one\n"))

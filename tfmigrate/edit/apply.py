@@ -22,8 +22,19 @@ from tfmigrate.edit.elements import longer
 from tfmigrate.edit.imports import divided
 from tfmigrate.edit.lines import Pieces, blank_above, comment_lines, keep_comments, led
 from tfmigrate.edit.reach import reached
-from tfmigrate.plan.edits import Argument, Arguments, Branch, Edit, Insert, Replace, Scope, Unwrap
-from tfmigrate.walk import comments_of, walk
+from tfmigrate.plan.edits import (
+    Argument,
+    Arguments,
+    Branch,
+    Collapse,
+    Edit,
+    Insert,
+    Replace,
+    Scope,
+    Unwrap,
+    place_of,
+)
+from tfmigrate.walk import comments_of, said_twice, walk
 from tfmigrate.written import Changed, Code, nodes_of
 
 _WIDTH = 90
@@ -33,6 +44,12 @@ _WIDTH = 90
 def apply(tree: cst.Module, edits: Sequence[Edit]) -> cst.Module:
     """The tree with all edits carried out; the tree itself where there are none."""
     return tree.visit(_Editor(tree, EditsByNode(edits))) if edits else tree
+
+
+def said_once(edits: Sequence[Edit]) -> list[str]:
+    """The comments that may be missing after the edits, because what both arms of a choice say is said once."""
+    choices = {place_of(edit) for edit in edits if isinstance(edit, Unwrap | Branch | Collapse)}
+    return [text for choice in choices for text in said_twice(choice).elements()]
 
 
 class _Editor(cst.CSTTransformer):
@@ -249,7 +266,7 @@ class _Editor(cst.CSTTransformer):
             if isinstance(original, cst.Try) and isinstance(branch.orelse, cst.Else):
                 arms = self._arms(original)
                 pieces = arms.last_taken_out(arms.first_taken_out(branch, branch.orelse))
-            return keep_comments(self._comments_in(original), pieces)
+            return keep_comments(self._comments_of_choice(original), pieces)
         if edit.suite is None:
             return []
         pieces, _ = self._suites[edit.suite]
@@ -257,7 +274,7 @@ class _Editor(cst.CSTTransformer):
             return []
         pieces = [dedented(piece, self.indent(edit.suite)) for piece in pieces]
         first = led(pieces[0], [*leading, *comment_lines(getattr(pieces[0], "leading_lines", ()))])
-        return keep_comments(self._comments_in(original), [first, *pieces[1:]])
+        return keep_comments(self._comments_of_choice(original), [first, *pieces[1:]])
 
     def _tries_nothing(self, original: cst.BaseCompoundStatement) -> bool:
         """Whether all that a `try` tried is gone, so that its handlers have nothing to handle."""
@@ -269,7 +286,8 @@ class _Editor(cst.CSTTransformer):
         return not pieces and not footer
 
     def _arms(self, choice: cst.If | cst.Try) -> Arms:
-        return Arms(self._tree, self.indent(choice.body), self.leading(choice), self._comments_in(choice))
+        comments = self._comments_of_choice(choice)
+        return Arms(self._tree, self.indent(choice.body), self.leading(choice), comments)
 
     def _branch(self, edit: Branch, leading: Sequence[cst.EmptyLine]) -> cst.If:
         body = self._block_of(edit.body)
@@ -320,6 +338,16 @@ class _Editor(cst.CSTTransformer):
 
     def orphaned(self, unit: cst.CSTNode) -> list[cst.EmptyLine]:
         return [cst.EmptyLine(comment=cst.Comment(text)) for text in self._comments_in(unit)]
+
+    def _comments_of_choice(self, choice: cst.CSTNode) -> list[str]:
+        """The comments of a compound statement that stay, each once where two arms that may become one say it."""
+        said, again = [], said_twice(choice)
+        for text in self._comments_in(choice):
+            if again[text]:
+                again[text] -= 1
+            else:
+                said.append(text)
+        return said
 
     def _comments_in(self, node: cst.CSTNode) -> list[str]:
         """The text of every comment in a node of the program that stays in the file."""

@@ -119,7 +119,8 @@ class Remark:
 
 @dataclass(frozen=True)
 class Forget:
-    """Let a comment go with the code that it is about. No other comment is ever lost."""
+    """Let a comment go with the code that it is about. No other comment is ever lost, but for one that both arms of a
+    choice say where they become one."""
 
     node: cst.Comment
 
