@@ -70,6 +70,49 @@ def test_a_field_put_together_in_a_file_name_is_the_one_of_today(lines: str, aft
 
 
 @pytest.mark.parametrize(
+    ("lines", "after"),
+    [
+        ("ModelCheckpoint('{val_acc:.2f}' + other + '.h5')", "ModelCheckpoint('{val_accuracy:.2f}' + other + '.h5')"),
+        (
+            "part = '-{val_acc}'\nModelCheckpoint(join(x, other + part + '.h5'))",
+            "part = '-{val_accuracy}'\nModelCheckpoint(join(x, other + part + '.h5'))",
+        ),
+        ("Own(parallel, 'a-{val_acc}' + other + '.h5')", "Own(model, 'a-{val_accuracy}' + other + '.h5')"),
+    ],
+)
+def test_a_field_in_any_part_of_a_file_name_is_the_one_of_today(lines: str, after: str) -> None:
+    own = "class Own(ModelCheckpoint):\n    def __init__(self, single, path):\n"
+    own += "        super().__init__(path)\n        self.single = single\n\n"
+    head = f"from os.path import join\nfrom keras.callbacks import ModelCheckpoint\n{own}"
+    written, actions = migrated(head + lines)
+    assert written.endswith(after)
+    assert set(actions) == {"rewrite"}
+
+
+def test_a_text_that_the_program_fills_in_itself_too_is_reported() -> None:
+    lines = "part = '-{val_acc}'\nModelCheckpoint(part + '.h5')\nprint(part.format(val_acc=1))"
+    written, actions = migrated(f"from keras.callbacks import ModelCheckpoint\n{lines}")
+    assert written.endswith(lines)
+    assert actions == ["warn"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("ModelCheckpoint('a-{lr:.5f}.h5')", True),
+        ("ModelCheckpoint(other + '-{epoch}-{lr}' + other + '.h5')", True),
+        ("ModelCheckpoint('lr/{epoch}{lrs}.h5')", False),
+        ("print('{lr}.h5'.format(lr=1))\nModelCheckpoint('a.h5')", False),
+        ("def log(logs):\n    logs['lr'] = 1\n\nModelCheckpoint('a-{lr}.h5')", False),
+    ],
+)
+def test_the_rate_in_a_file_name_is_reported(lines: str, told: bool) -> None:
+    written, actions = migrated("from keras.callbacks import ModelCheckpoint\n" + lines)
+    assert written.endswith(lines)
+    assert actions == (["warn"] if told else [])
+
+
+@pytest.mark.parametrize(
     "lines",
     [
         "ModelCheckpoint('{epoch}' + other + '_acc:1.h5')",

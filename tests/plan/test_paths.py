@@ -51,6 +51,9 @@ def migrated(body: str) -> tuple[str, list[str]]:
         ("model.save_weights('{:>4}/{}'.format('b.h5', 'a.h5'))\n", "format('b.h5', 'a.weights.h5')"),
         ("model.save_weights('{1}/{0}'.format('a.h5', 'b.h5'))\n", "format('a.weights.h5', 'b.h5')"),
         ("model.save_weights('{to}/{name}'.format(name='a.h5', to=os.sep))\n", "(name='a.weights.h5', to=os.sep)"),
+        ("from os.path import join\nmodel.save_weights(join('out', sys.argv[1] + '.h5'))\n",
+         "join('out', sys.argv[1] + '.weights.h5')"),
+        ("model.save_weights(str(os.sep + 'a.h5'))\n", "str(os.sep + 'a.weights.h5')"),
         ("model.save_weights(overwrite=True, filepath='a.h5')\n", "overwrite=True, filepath='a.weights.h5')"),
         ("class Net:\n    def __init__(self, path):\n        self.path = path\n\n    def save(self):\n"
          "        model.save_weights(os.path.join('out', self.path))\n\n\nNet('a.h5').save()\n",

@@ -40,11 +40,13 @@ def _last_part(node: cst.BaseExpression, facts: Facts) -> cst.BaseExpression | N
         if isinstance(node.operator, cst.Modulo):
             return _filled_in(node) or node.left
         return node.right
-    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
-        if node.func.attr.value == "format":
-            return _formatted_in(node) or node.func.value
-        if node.func.attr.value == "join" and node.args and facts.called(node).startswith("os.path"):
+    if isinstance(node, cst.Call):
+        if node.args and facts.called(node) == "os.path.join":
             return node.args[-1].value
+        if len(node.args) == 1 and isinstance(node.func, cst.Name) and node.func.value == "str":
+            return node.args[0].value
+        if isinstance(node.func, cst.Attribute) and node.func.attr.value == "format":
+            return _formatted_in(node) or node.func.value
     if isinstance(node, cst.FormattedString) and node.parts:
         last = node.parts[-1]
         plain = isinstance(last, cst.FormattedStringExpression) and last.format_spec is None and last.conversion is None

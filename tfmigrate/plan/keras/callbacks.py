@@ -17,6 +17,7 @@ from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import last_attribute
 from tfmigrate.understand.purity import is_pure
+from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import Items, Literal, Value, options
 from tfmigrate.walk import nodes_in, words_in
@@ -35,6 +36,8 @@ _LOGGED = {
 def check(context: Context) -> Iterator[CallChange]:
     yield from metric_keys(context.facts, context.scopes, changed_keys(context))
     yield from rate_keys(context.facts, context.scopes)
+    if codes.METRIC_KEYS in context.tables.wanted:
+        yield from _rates_in_names(context.facts, context.scopes)
 
 
 def metric_keys(facts: Facts, scopes: Scopes, keys: Mapping[str, str]) -> Iterator[CallChange]:
@@ -51,15 +54,15 @@ def metric_keys(facts: Facts, scopes: Scopes, keys: Mapping[str, str]) -> Iterat
             yield _renamed(literal, literal.value.replace(old, keys[old]), old, keys[old])
     yield from _put_together(reader, keys)
     yield from _fields_put_together(reader, keys)
-    paths = {ending_of(path, facts, scopes) for path in reader.paths}
-    filled = {call.func.value for call in facts.module.calls if isinstance(call.func, cst.Attribute)}
+    filled = {settled(call.func.value, scopes) for call in facts.module.calls if isinstance(call.func, cst.Attribute)}
+    paths = {part for path in reader.paths for part in (ending_of(path, facts, scopes), *reader.parts(path))}
     for node in facts.module.all_of(cst.SimpleString):
         if (new := renamed_keys(node.value, keys)) == node.value:
             continue
         old = next(old for old in keys if "{" + old in node.value)
-        if node in paths:
+        if node in paths - filled:
             yield _renamed(node, new, old, keys[old])
-        elif node not in filled:  # by format(), and by names of the program's own
+        elif node in paths or node not in filled:  # by format(), and by names of the program's own
             message = (
                 f"TensorFlow 2 logs {old!r} as {keys[old]!r}: if this is the file name of a checkpoint, which is "
                 f"filled in from the logs, write `{new}`"
@@ -115,6 +118,21 @@ def _fields_put_together(reader: LogKeys, keys: Mapping[str, str]) -> Iterator[C
 
 
 _FIELD_END = re.compile("[:!}]")
+_RATE = re.compile(r"\{lr[:!}]")
+
+
+def _rates_in_names(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
+    """`ModelCheckpoint("{epoch}-{lr:.5f}.h5")`: each Keras knows the rate by one name alone."""
+    if any(text_of(key) == "lr" for key in _written(facts)):
+        return  # The program logs it itself.
+    reader = LogKeys(facts, scopes)
+    for part in dict.fromkeys(part for path in reader.paths for part in reader.parts(path)):
+        if _RATE.search(text_of(part) or ""):
+            message = (
+                "Keras 3 logs the learning rate as 'learning_rate', and ModelCheckpoint stops (KeyError) on `{lr}` in "
+                "the name of its file: write `{learning_rate}`, which Keras 2 does not have, or leave it out"
+            )
+            yield CallChange(codes.METRIC_KEYS, part, message, action="warn")
 
 
 def _key_at_end(text: str, keys: Mapping[str, str]) -> str | None:
@@ -129,15 +147,18 @@ def _renamed(literal: cst.SimpleString, new: str, old: str, key: str) -> CallCha
 
 def rate_keys(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
     """`history.history["lr"]`: Keras 3 logs the rate that a callback sets as `learning_rate`, Keras 2 as `lr`."""
-    written = {
-        node.target.slice[0].slice.value
-        for node in facts.module.all_of(cst.AssignTarget)
-        if isinstance(node.target, cst.Subscript) and isinstance(node.target.slice[0].slice, cst.Index)
-    }
+    written = set(_written(facts))
     own = {facts.module.code(log) for key, log in _filled(facts) if text_of(key) == "lr"}
     for key, log, node in LogKeys(facts, scopes).reads:
         if text_of(key) == "lr" and key not in written and is_pure(log) and facts.module.code(log) not in own:
             yield rate_asked(key, log, node)
+
+
+def _written(facts: Facts) -> Iterator[cst.BaseExpression]:
+    """The key of each `logs[key] = value`."""
+    for node in facts.module.all_of(cst.AssignTarget):
+        if isinstance(node.target, cst.Subscript) and isinstance(node.target.slice[0].slice, cst.Index):
+            yield node.target.slice[0].slice.value
 
 
 def rate_asked(key: cst.SimpleString, log: cst.BaseExpression, node: cst.BaseExpression) -> CallChange:

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Set
 import libcst as cst
 
 from tfmigrate.plan.change.calls import keywords, passed_as, text_of
-from tfmigrate.plan.keras.checkpoints import CHECKPOINT
+from tfmigrate.plan.keras.checkpoints import CHECKPOINT, checkpoints
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import dotted, last_attribute
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import LexicalScope, Scopes
 from tfmigrate.understand.syntax import index_of
 from tfmigrate.understand.values import ClassValue
-from tfmigrate.walk import walk
+from tfmigrate.walk import nodes_in, walk
 
 
 def _is_history(node: cst.BaseExpression) -> bool:
@@ -32,6 +32,10 @@ class LogKeys:
         self.paths: list[cst.BaseExpression] = []
         self.reads: list[tuple[cst.SimpleString, cst.BaseExpression, cst.BaseExpression]] = []
         """Keys with the log that they are looked for in, and the expression that looks."""
+        for checkpoint in checkpoints(facts):  # Those of the program's own classes too.
+            path = checkpoint.named.get("filepath")
+            if path is not None and any(part is path for part in nodes_in(facts.module.tree, type(path))):
+                self.paths.append(path)
         self._kept = set(self._histories())
         for node in facts.module.all_of(cst.Call, cst.Subscript, cst.Comparison):
             if isinstance(node, cst.Call):
@@ -58,7 +62,7 @@ class LogKeys:
             if monitor is not None:
                 self._add(monitor.value)
         path = passed_as("filepath", 0, node) if known == CHECKPOINT else None
-        if path is not None:
+        if path is not None and path.value not in self.paths:
             self.paths.append(path.value)
         if isinstance(node.func, cst.Attribute) and node.func.attr.value == "get" and node.args:
             if self._is_log(node.func.value):
