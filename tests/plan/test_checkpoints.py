@@ -110,6 +110,188 @@ def test_parameters_of_every_kind_are_read(declared: str, arguments: str, after:
     assert files[0].after == own.replace("from keras", "from tensorflow.keras")
 
 
+KEEP = "from keras.callbacks import Callback, ModelCheckpoint\n\n\n"
+BASE = """\
+class Base(ModelCheckpoint):
+    def __init__(self, name, weights=False, **more):
+        super().__init__(name, save_weights_only=weights, **more)
+
+
+"""
+
+
+def kept(own: str, made: str) -> tuple[str, str, list[str]]:
+    """A class in a file of its own, and `made` where its objects are made, as both are written; what was done."""
+    use = USE.replace("Template", "Keep").replace("KeepCheckpoint", "Keep").replace("Keep(model, {arguments})", made)
+    files = migrate_sources({"own.py": KEEP + own, "train.py": use}, Settings())
+    written = files[1].after.partition("callbacks=[")[2].rstrip().removesuffix(")").rstrip().removesuffix("]")
+    told = [finding.action for file in files for finding in file.findings if finding.code in ("TFM205", "TFM209")]
+    return files[0].after.partition("class ")[2], written, told
+
+
+def initialised(declared: str, *body: str) -> str:
+    head = f"class Keep(ModelCheckpoint):\n    def __init__({declared}):\n"
+    return head + "".join(f"        {one}\n" for one in body)
+
+
+@pytest.mark.parametrize(
+    ("own", "made"),
+    [
+        # What is not handed on says nothing of what is written.
+        (initialised("self, filepath, save_weights_only=True", "super().__init__(filepath)"), "Keep('w.h5')"),
+        (initialised("self, filepath", "super().__init__('all.h5')"), "Keep('w.hdf5')"),
+        (initialised("self, path, period=1", "self.every = period", "super().__init__(path)"),
+         "Keep('w.h5', period=5)"),
+        (initialised("self, path, only", "super().__init__(path)"), "Keep('w.h5', only=unknown())"),
+        # What is bound anew is not what was passed.
+        (initialised("self, path, only=True", "only = False", "super().__init__(path, save_weights_only=only)"),
+         "Keep('w.h5')"),
+        (initialised("self, path", "path = 'w.weights.h5'", "super().__init__(path, save_weights_only=True)"),
+         "Keep('w.h5')"),
+        # Keras's own __init__ is not run, or by other code.
+        (initialised("self, filepath, save_weights_only=True", "Callback.__init__(self)"), "Keep('w.h5')"),
+        (initialised("self, filepath, save_weights_only=True", "super(ModelCheckpoint, self).__init__()"),
+         "Keep('w.h5')"),
+        (initialised("self, filepath, save_weights_only=True", "self.filepath = filepath"), "Keep('w.h5')"),
+        # Two levels.
+        (BASE + "class Keep(Base):\n    def __init__(self, path, weights=True):\n        super().__init__(path)\n",
+         "Keep('w.h5')"),
+        (BASE + "class Keep(Base):\n    pass\n", "Keep('w.h5'), Keep('w.h5', False)"),
+        # Either kind may go to a file that ends so.
+        (initialised("self, path, only", "super().__init__(path, save_weights_only=only)"),
+         "Keep('w.weights.h5', only=unknown())"),
+        (initialised("self, path, **more", "more['save_weights_only'] = True", "super().__init__(path, **more)"),
+         "Keep('w.weights.h5')"),
+    ],
+)  # fmt: skip
+def test_nothing_is_touched_where_nothing_else_reaches_keras(own: str, made: str) -> None:
+    assert kept(own, made) == (own.partition("class ")[2], made, [])
+
+
+@pytest.mark.parametrize(
+    ("own", "made", "after"),
+    [
+        (initialised("self, path, only=False", "only = True", "super().__init__(path, save_weights_only=only)"),
+         "Keep('w.h5')", "Keep('w.weights.h5')"),
+        (initialised("self, path, only", "ModelCheckpoint.__init__(self, path, save_weights_only=only)"),
+         "Keep('w.h5', True)", "Keep('w.weights.h5', True)"),
+        (initialised("self, path, only", "super(Keep, self).__init__(path, save_weights_only=only)"),
+         "Keep('w.h5', True), Keep('all.h5', False)", "Keep('w.weights.h5', True), Keep('all.h5', False)"),
+        (initialised("self, name, only=0", "name = 'out/' + name", "super().__init__(name, save_weights_only=only)"),
+         "Keep('w.h5', True), Keep('all.h5')", "Keep('w.weights.h5', True), Keep('all.h5')"),
+        (initialised("self, *args, **more", "self.net = more.pop('net')", "super().__init__(*args, **more)"),
+         "Keep('w.h5', net=model, save_weights_only=True)", "Keep('w.weights.h5', net=model, save_weights_only=True)"),
+        (BASE + "class Keep(Base):\n    pass\n", "Keep('w.h5', True)", "Keep('w.weights.h5', True)"),
+        (BASE + "class Keep(Base):\n    def __init__(self, path):\n        super().__init__(path, True)\n",
+         "Keep('w.h5')", "Keep('w.weights.h5')"),
+        (BASE + "class Keep(Base):\n    def __init__(self, path):\n        Base.__init__(self, path, weights=True)\n",
+         "Keep('w.h5')", "Keep('w.weights.h5')"),
+        (BASE + "class Keep(Base):\n    def __init__(self, path, **more):\n        super().__init__(path, **more)\n",
+         "Keep('w.h5', weights=True)", "Keep('w.weights.h5', weights=True)"),
+        ("class Log:\n    def __init__(self, tag, *args, **more):\n        super().__init__(*args, **more)\n\n\n"
+         "class Keep(Log, ModelCheckpoint):\n    def __init__(self, path):\n"
+         "        super().__init__('log', path, save_weights_only=True)\n",
+         "Keep('w.h5')", "Keep('w.weights.h5')"),
+    ],
+)  # fmt: skip
+def test_what_reaches_keras_counts_by_whatever_way(own: str, made: str, after: str) -> None:
+    assert kept(own, made) == (own.partition("class ")[2], after, ["rewrite"])
+
+
+@pytest.mark.parametrize(
+    ("own", "made"),
+    [
+        (initialised("self, path, only", "super().__init__(path, save_weights_only=only)"), "Keep('w.h5', unknown())"),
+        (initialised("self, path", "super().__init__(path, save_weights_only=chosen())"), "Keep('w.h5')"),
+        (initialised("self, path, **more", "more.update(chosen())", "super().__init__(path, **more)"), "Keep('w.h5')"),
+        (initialised("self, path, **more", "more['save_weights_only'] = True", "super().__init__(path, **more)"),
+         "Keep('w.h5')"),
+        (initialised("self, path, **more", "super().__init__(path, **more)"), "Keep('w.h5', **chosen())"),
+        (initialised("self, *args", "super().__init__(*args)"), "Keep(*chosen())"),
+    ],
+)  # fmt: skip
+def test_a_file_of_weights_or_of_a_whole_model_is_told(own: str, made: str) -> None:
+    assert kept(own, made) == (own.partition("class ")[2], made, ["warn"])
+
+
+@pytest.mark.parametrize(
+    ("flag", "after", "action"),
+    [
+        ("ONLY", "w.weights.h5", "rewrite"),
+        ("not ONLY", "w.h5", "warn"),
+        ("chosen()", "w.h5", "warn"),
+        ("None", "w.h5", None),
+        ("0", "w.h5", None),
+    ],
+)
+def test_the_flag_of_a_plain_checkpoint(flag: str, after: str, action: str | None) -> None:
+    text = "ONLY = True\n" + USE.replace("from own import Template", "from keras.callbacks import Model")
+    text = text.replace("TemplateCheckpoint(model, {arguments})", f"ModelCheckpoint('w.h5', save_weights_only={flag})")
+    file = migrate(text)
+    assert f"ModelCheckpoint('{after}', save_weights_only={flag})" in file.after
+    assert [finding.action for finding in file.findings if finding.code == "TFM205"] == ([action] if action else [])
+
+
+@pytest.mark.parametrize("made", ["('w.h5', True), made('all.h5', False)", "('w.h5', only=True), made('all.h5')"])
+def test_a_function_that_makes_both_kinds(made: str) -> None:
+    own = "def made(path, only=False):\n    return ModelCheckpoint(path, save_weights_only=only)\n\n\n"
+    text = USE.replace("from own import Template", "from keras.callbacks import Model")
+    text = text.replace("ModelCheckpoint\n", f"ModelCheckpoint\n\n\n{own}", 1)
+    file = migrate(text.replace("TemplateCheckpoint(model, {arguments})", f"made{made}"))
+    assert f"made{made.replace('w.h5', 'w.weights.h5')}]" in file.after
+    assert [finding.action for finding in file.findings if finding.code == "TFM205"] == ["rewrite"]
+
+
+@pytest.mark.parametrize(
+    ("passed", "after"),
+    [
+        ("'w.h5', save_weights_only=True", "'w.weights.h5', save_weights_only=True"),
+        ("'w.hdf5'", "'w.h5'"),
+        ("'w.h5'", "'w.h5'"),
+        ("'w.weights.h5', save_weights_only=True", "'w.weights.h5', save_weights_only=True"),
+    ],
+)
+@pytest.mark.parametrize("made", ["Keep()", "Callback()"])
+def test_a_file_that_a_class_of_another_module_names(passed: str, after: str, made: str) -> None:
+    own = initialised("self", f"super().__init__({passed})")
+    written = own.replace(passed, after).partition("class ")[2]
+    assert kept(own, made) == (written, made, ["rewrite"] * (passed != after))
+
+
+PERIODIC = "Keep('w.keras', period=5)"
+
+
+@pytest.mark.parametrize(
+    ("own", "made", "base", "call"),
+    [
+        (initialised("self, path, period=1", "period = 5", "super().__init__(path, period=period)"),
+         "Keep('w.keras')", "Keep(PeriodicCheckpoint)", "super().__init__(path, period=period)"),
+        (initialised("self, path", "ModelCheckpoint.__init__(self, path, period=3)"),
+         "Keep('w.keras')", "Keep(PeriodicCheckpoint)", "PeriodicCheckpoint.__init__(self, path, period=3)"),
+        (BASE + "class Keep(Base):\n    pass\n", PERIODIC, "Base(PeriodicCheckpoint)", "class Keep(Base):\n    pass\n"),
+        (BASE + "class Keep(Base):\n    def __init__(self, path):\n        super().__init__(path, period=2)\n",
+         "Keep('w.keras')", "Base(PeriodicCheckpoint)", "        super().__init__(path, period=2)\n"),
+        ("class Keep(ModelCheckpoint):\n    pass\n", PERIODIC, "Keep(PeriodicCheckpoint)", "    pass\n"),
+    ],
+)  # fmt: skip
+def test_a_period_is_kept_by_the_class_that_descends_from_keras(own: str, made: str, base: str, call: str) -> None:
+    use = USE.replace("TemplateCheckpoint", "Keep").replace("Keep(model, {arguments})", made)
+    files = migrate_sources({"own.py": KEEP + own, "train.py": use}, Settings())
+    assert f"class {base}:\n" in files[0].after
+    assert call in files[0].after
+    assert files[0].after.count("class PeriodicCheckpoint(") == 1
+    assert f"callbacks=[{made}]" in files[1].after
+
+
+@pytest.mark.parametrize("period", ["1", "5"])
+def test_a_heir_that_ends_its_epochs_itself_is_told_of_its_period(period: str) -> None:
+    own = BASE + "class Keep(Base):\n    def on_epoch_end(self, epoch, logs=None):\n        pass\n"
+    written, made, told = kept(own, f"Keep('w.keras', period={period})")
+    assert written == own.partition("class ")[2]
+    left = ("Keep('w.keras')", ["rewrite"]) if period == "1" else ("Keep('w.keras', period=5)", ["warn"])
+    assert (made, told) == left
+
+
 @pytest.mark.parametrize(
     ("declared", "passed", "after"),
     [

@@ -55,3 +55,60 @@ def test_a_part_of_the_name_stays() -> None:
     code = PROGRAM.format(set_="self.key = watched", compared="self.key", read="logs[self.key]")
     file = check_migrated(code.replace("self.key == 'val_acc'", "'acc' in self.key"))
     assert "self.rising = 'acc' in self.key" in file.after
+
+
+WATCHING = """
+from keras.callbacks import EarlyStopping, ModelCheckpoint
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+
+{own}
+
+model = Sequential([Dense(1, input_shape=(4,))])
+parallel_model = multi_gpu_model(model, gpus=2)
+parallel_model.compile("sgd", "mean_squared_error", metrics=['accuracy'])
+parallel_model.fit(x, y, validation_data=(x, y), callbacks=[{made}])
+"""
+SAYS = "class Keep(ModelCheckpoint):\n    def __init__(self, path{more}):\n        super().__init__(path, {said})\n"
+
+
+@pytest.mark.parametrize(
+    ("own", "made"),
+    [
+        (SAYS.format(more="", said="monitor='val_acc'"), "Keep('w.h5')"),
+        (SAYS.format(more="", said="'val_acc'"), "Keep('w.h5')"),
+        (SAYS.format(more=", watched='val_acc'", said="watched"), "Keep('w.h5')"),
+        (SAYS.format(more=", watched='acc'", said="watched"), "Keep('w.h5', 'val_acc')"),
+        (SAYS.format(more=", **more", said="**more"), "Keep('w.h5', monitor='val_acc')"),
+        ("class Stop(EarlyStopping):\n    pass\n", "Stop('val_acc')"),
+        ("class Stop(EarlyStopping):\n    def __init__(self, *args):\n        super().__init__(*args)\n",
+         "Stop('val_acc')"),
+        ("def made(watched):\n    return EarlyStopping(watched)\n", "made('val_acc')"),
+        ("def made(watched='val_acc'):\n    return EarlyStopping(patience=3, monitor=watched)\n", "made()"),
+        ("class Keep(ModelCheckpoint):\n    pass\n", "Keep('w-{{val_acc:.2f}}.h5')"),
+        ("def made(net):\n    return ModelCheckpoint('w.h5', 'val_acc')\n", "made(model)"),
+    ],
+)  # fmt: skip
+def test_what_reaches_a_callback_that_watches_is_renamed(own: str, made: str) -> None:
+    text = WATCHING.format(own=own, made=made).replace("{{", "{").replace("}}", "}")
+    file = check_migrated(text)
+    assert file.after.count("val_accuracy") == 1
+    assert "val_acc'" not in file.after
+    assert actions(file, "TFM210") == ["rewrite"]
+
+
+@pytest.mark.parametrize(
+    ("own", "made"),
+    [
+        (SAYS.format(more=", monitor='val_acc'", said="'val_loss'"), "Keep('w.h5')"),
+        (SAYS.format(more=", word='val_acc'", said="'val_loss'"), "Keep('w.h5')"),
+        (SAYS.format(more="", said="'val_loss'"), "Keep('val_acc')"),
+        ("def made(word):\n    return EarlyStopping('val_loss')\n", "made('val_acc')"),
+    ],
+)
+def test_words_that_reach_none_stay(own: str, made: str) -> None:
+    file = check_migrated(WATCHING.format(own=own, made=made))
+    assert "val_accuracy" not in file.after
+    assert actions(file, "TFM210") == []

@@ -201,6 +201,75 @@ def test_parameters_of_every_kind_are_told(declared: str) -> None:
     assert "save_best_only=save_best_only, mode=mode)\n" in file.after
 
 
+STOP = """\
+class Base(EarlyStopping):
+    def __init__(self, monitor="val_loss", mode="auto", **more):
+        super().__init__(monitor=monitor, mode=mode, **more)
+
+
+class Stop(Base):
+    def __init__(self, {declared}):
+        {body}
+
+
+stop = {made}
+"""
+
+
+@pytest.mark.parametrize(
+    ("declared", "body", "made", "before", "after"),
+    [
+        ("watched", "super().__init__(watched, 'auto')", "Stop('val_near')", "watched, 'auto'", 'watched, "min"'),
+        ("watched", "super().__init__(watched)", "Stop('a_acc')", "t__(watched)", 't__(watched, mode="max")'),
+        ("watched", "Base.__init__(self, watched)", "Stop('a_acc')",
+         "(self, watched)\n\n", '(self, watched, mode="max")\n\n'),
+        ("*args", "super().__init__(*args)", "Stop('val_near', 'auto')", "near', 'auto')", "near', \"min\")"),
+        ("*args", "super().__init__(*args)", "Base('val_near')", "Base('val_near')", "Base('val_near', mode=\"min\")"),
+        ("", "super().__init__('val_near')", "Stop()", "'val_near')", "'val_near', mode=\"min\")"),
+    ],
+)
+def test_the_direction_is_written_where_it_is_left_open(
+    declared: str, body: str, made: str, before: str, after: str
+) -> None:
+    own = STOP.format(declared=declared, body=body, made=made)
+    file = migrated(own)
+    assert file.after.endswith(own.replace(before, after))
+    assert actions(file) == ["rewrite"]
+
+
+@pytest.mark.parametrize(
+    ("declared", "body", "made"),
+    [
+        ("monitor", "super().__init__('val_loss')", "Stop(monitor='val_near')"),
+        ("monitor, mode='max'", "super().__init__(monitor, mode)", "Stop('val_near')"),
+        ("monitor", "monitor = 'val_loss'; super().__init__(monitor)", "Stop('val_near')"),
+        ("monitor", "EarlyStopping.__init__(self, monitor, mode='max')", "Stop('val_near')"),
+        ("monitor", "self.monitor = monitor", "Stop('val_near')"),
+        ("monitor='val_near', mode='auto'", "super().__init__(patience=3)", "Stop()"),
+    ],
+)
+def test_names_that_reach_no_callback_say_nothing(declared: str, body: str, made: str) -> None:
+    own = STOP.format(declared=declared, body=body, made=made)
+    file = migrated(own)
+    assert file.after.endswith(own)
+    assert actions(file) == []
+
+
+@pytest.mark.parametrize(
+    ("declared", "body", "made"),
+    [
+        ("monitor", "super().__init__('val_' + monitor, **chosen())", "Stop('near')"),
+        ("mode='', **more", "super().__init__(**more)", "Stop(monitor=watch())"),
+        ("monitor, **more", "super().__init__(monitor, **more)", "Stop('val_near', **chosen())"),
+    ],
+)
+def test_a_direction_that_is_out_of_sight_is_told(declared: str, body: str, made: str) -> None:
+    own = STOP.format(declared=declared, body=body, made=made)
+    file = migrated(own)
+    assert file.after.endswith(own)
+    assert actions(file) == ["warn"]
+
+
 def test_one_that_hands_on_what_is_watched_alone_says_which_way_there() -> None:
     file = migrated(KEPT.format(mode="", passed=""))
     assert 'super().__init__(filepath, monitor=monitor, save_best_only=save_best_only, mode="min")\n' in file.after

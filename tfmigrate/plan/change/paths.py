@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from string import Formatter
 
@@ -13,7 +13,15 @@ from tfmigrate.file_names import shape_of
 from tfmigrate.plan.change.calls import text_of, truth_of
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, Unit, assigned_in, dotted
-from tfmigrate.understand.reaching import bindings_of, bound, default_of, parameters_of, settled, value_of
+from tfmigrate.understand.reaching import (
+    binding_above,
+    bindings_of,
+    bound,
+    default_of,
+    parameters_of,
+    settled,
+    value_of,
+)
 from tfmigrate.understand.scopes import LexicalScope, Scopes
 from tfmigrate.understand.values import ClassValue, FunctionValue, Method
 
@@ -90,6 +98,11 @@ class Ending:
     text: str
 
 
+_Parameter = tuple[cst.FunctionDef, str]
+_Part = tuple[cst.BaseExpression | None, Module]
+"""What an expression is made of, and where that stands; None for what is unknown."""
+
+
 @dataclass(frozen=True, eq=False)
 class Paths:
     """Follows paths through a program: through names, attributes of objects, and what callers pass."""
@@ -98,8 +111,10 @@ class Paths:
     scopes: Mapping[Module, Scopes]
     calls: Mapping[cst.FunctionDef, Sequence[tuple[Module, cst.Call]]]
     """The calls of each function; of a class, those of its `__init__`."""
-    given: Mapping[tuple[cst.FunctionDef, str], bool] = field(default_factory=dict)
-    """What parameters of functions are where the paths are read: true, or not."""
+    methods: Set[cst.FunctionDef]
+    """The functions that stand in a class."""
+    given: Mapping[_Parameter, Set[bool | None]] = field(default_factory=dict)
+    """What parameters of functions may be where the paths are read: true, or not, or unknown (None)."""
 
     @classmethod
     def of(cls, facts: Mapping[Module, Facts], scopes: Mapping[Module, Scopes]) -> Paths:
@@ -108,7 +123,13 @@ class Paths:
             for call in own.module.calls:
                 for called in {*_called(call, own)}:
                     calls[called].append((module, call))
-        return cls(facts, scopes, calls)
+        classes = (node for module in facts for node in module.all_of(cst.ClassDef))
+        methods = frozenset(part for node in classes for part in node.body.body if isinstance(part, cst.FunctionDef))
+        return cls(facts, scopes, calls, methods)
+
+    def along(self, calls: Mapping[cst.FunctionDef, tuple[Module, cst.Call]]) -> Paths:
+        """The paths where these functions are run by these calls of them alone."""
+        return replace(self, calls={**self.calls, **{function: [call] for function, call in calls.items()}})
 
     def at(self, unit: Unit, module: Module) -> Paths:
         """The paths at a place that is only reached where some parameters are true, or not: `if self.weights_only:`."""
@@ -120,10 +141,35 @@ class Paths:
                     test, holds = test.expression, not holds
                 parameter = self._parameter(test, module)
                 if parameter is not None:
-                    given[parameter] = holds
+                    given[parameter] = {holds, None}
         return replace(self, given=given)
 
-    def _parameter(self, node: cst.BaseExpression, module: Module) -> tuple[cst.FunctionDef, str] | None:
+    def by_truth(self, node: cst.BaseExpression, module: Module) -> Iterator[tuple[bool | None, Paths]]:
+        """Whether an expression counts as true, None where that depends on something; and the paths there. Of a
+        parameter, each that calls of its function pass, with the paths of those calls."""
+        truth = self._truth_of(node, module)
+        parameter = self._parameter(node, module) if truth is None else None
+        if parameter is None:
+            yield truth, self
+            return
+        function, name = parameter
+        values = [passed.get(name) if passed is not None else None for _, passed in self._calls_of(function)]
+        for truth in dict.fromkeys(truth_of(value) if value is not None else None for value in values or [None]):
+            yield truth, replace(self, given={**self.given, parameter: {truth}})
+
+    def _truth_of(self, node: cst.BaseExpression, module: Module) -> bool | None:
+        """Whether an expression counts as true, or what a name was bound to last above it."""
+        seen: set[cst.BaseExpression] = set()
+        while isinstance(node, cst.Name) and truth_of(node) is None and node not in seen:
+            seen.add(node)
+            binding = binding_above(node, module, self.scopes[module])
+            value = value_of(binding) if binding is not None else settled(node, self.scopes[module])
+            if value is None:
+                return None
+            node = value
+        return truth_of(node)
+
+    def _parameter(self, node: cst.BaseExpression, module: Module) -> _Parameter | None:
         """The parameter that a name is, or that an attribute of `self` is set to and never to anything else."""
         if isinstance(node, cst.Attribute):
             values = self._assigned(node, module)
@@ -137,9 +183,18 @@ class Paths:
 
     def endings(self, node: cst.BaseExpression, module: Module) -> tuple[frozenset[Ending], bool]:
         """The literals that a path may end with, and whether there are no other ones."""
+        return self._literals(node, module, self._made_of)
+
+    def wholes(self, node: cst.BaseExpression, module: Module) -> frozenset[Ending]:
+        """The literals that an expression may stand for as they are."""
+        return self._literals(node, module, self._stands_for)[0]
+
+    def _literals(
+        self, node: cst.BaseExpression, module: Module, made_of: Callable[[cst.BaseExpression, Module], Iterator[_Part]]
+    ) -> tuple[frozenset[Ending], bool]:
         ends: set[Ending] = set()
         known = True
-        pending: list[tuple[cst.BaseExpression | None, Module]] = [(node, module)]
+        pending: list[_Part] = [(node, module)]
         seen: set[cst.CSTNode] = set()
         while pending:
             part, place = pending.pop()
@@ -151,11 +206,16 @@ class Paths:
                 if text is not None and isinstance(part, cst.SimpleString | cst.FormattedString):
                     ends.add(Ending(part, place, text))
                 else:
-                    pending.extend(self._made_of(part, place))
+                    pending.extend(made_of(part, place))
         return frozenset(ends), known
 
-    def _made_of(self, node: cst.BaseExpression, module: Module) -> Iterator[tuple[cst.BaseExpression | None, Module]]:
+    def _made_of(self, node: cst.BaseExpression, module: Module) -> Iterator[_Part]:
         """What an expression has its end from; None for what is unknown."""
+        last = _last_part(node, self.facts[module])
+        return iter([(last, module)]) if last is not None else self._stands_for(node, module)
+
+    def _stands_for(self, node: cst.BaseExpression, module: Module) -> Iterator[_Part]:
+        """What an expression is, by another name; None for what is unknown."""
         if isinstance(node, cst.IfExp):
             yield from ((node.body, module), (node.orelse, module))
         elif isinstance(node, cst.BooleanOperation):
@@ -165,11 +225,12 @@ class Paths:
         elif isinstance(node, cst.Attribute):
             yield from self._kept(node, module)
         else:
-            yield _last_part(node, self.facts[module]), module
+            yield None, module
 
-    def _bound(self, node: cst.Name, module: Module) -> Iterator[tuple[cst.BaseExpression | None, Module]]:
+    def _bound(self, node: cst.Name, module: Module) -> Iterator[_Part]:
         scopes = self.scopes[module]
-        bindings = bindings_of(node, scopes)
+        last = binding_above(node, module, scopes)
+        bindings = [last] if last is not None else bindings_of(node, scopes)
         if not bindings:
             yield None, module
         for binding in bindings:
@@ -179,34 +240,40 @@ class Paths:
             else:
                 yield value, module
 
-    def _passed(
-        self, name: str, scope: LexicalScope, module: Module
-    ) -> Iterator[tuple[cst.BaseExpression | None, Module]]:
+    def _passed(self, name: str, scope: LexicalScope, module: Module) -> Iterator[_Part]:
         """What the callers of a function pass for a parameter."""
         function = scope.node
         if not isinstance(function, cst.FunctionDef) or name not in parameters_of(function) or not self.calls[function]:
             yield None, module
             return
-        parameters = parameters_of(function)
-        if scope.parent is not None and isinstance(scope.parent.node, cst.ClassDef):
-            parameters = parameters[1:]
-        default = default_of(name, function)
-        for place, call in self.calls[function]:
-            passed = bound(call.args, parameters)
+        for place, passed in self._calls_of(function):
             if passed is None:
                 yield None, place
             elif self._may_be(function, passed):
-                yield (passed[name].value, place) if name in passed else (default, module)
+                value = passed.get(name)
+                yield value, place if value is not default_of(name, function) else module
 
-    def _may_be(self, function: cst.FunctionDef, passed: Mapping[str, cst.Arg]) -> bool:
+    def _calls_of(self, function: cst.FunctionDef) -> Iterator[tuple[Module, dict[str, cst.BaseExpression] | None]]:
+        """The calls of a function, each with what it passes for the parameters, or their defaults; None where some of
+        that is hidden."""
+        parameters = parameters_of(function)
+        defaults = {name: default for name in parameters if (default := default_of(name, function)) is not None}
+        for module, call in self.calls[function]:
+            plain = any(isinstance(option, FunctionValue) for option in self.facts[module].options(call.func))
+            is_method = not plain and function in self.methods
+            passed = bound(call.args, parameters[1:] if is_method else parameters)
+            values = {name: arg.value for name, arg in passed.items()} if passed is not None else {}
+            yield module, {**defaults, **values} if passed is not None else None
+
+    def _may_be(self, function: cst.FunctionDef, passed: Mapping[str, cst.BaseExpression]) -> bool:
         """Whether a call may be one of those that lead to the place where the path is read."""
-        for (owner, name), needed in self.given.items():
-            value = passed[name].value if name in passed else default_of(name, function)
-            if owner is function and value is not None and truth_of(value) is (not needed):
+        for (owner, name), possible in self.given.items():
+            value = passed.get(name)
+            if owner is function and value is not None and truth_of(value) not in possible:
                 return False
         return True
 
-    def _kept(self, node: cst.Attribute, module: Module) -> Iterator[tuple[cst.BaseExpression | None, Module]]:
+    def _kept(self, node: cst.Attribute, module: Module) -> Iterator[_Part]:
         """What the methods of a class assign to `self.path`."""
         values: list[cst.BaseExpression | None] = [*self._assigned(node, module)]
         yield from ((value, module) for value in values or [None])

@@ -11,12 +11,12 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, is_false, keywords
 from tfmigrate.plan.edits import Arguments
-from tfmigrate.plan.keras.checkpoints import objects_of, passed_on
+from tfmigrate.plan.keras.checkpoints import checkpoints
 from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.names.parents import initialised
 from tfmigrate.plan.names.public_names import Entry, public_names
 from tfmigrate.understand import names
-from tfmigrate.understand.values import FunctionValue, Literal
+from tfmigrate.understand.values import Literal
 
 _CHECKPOINT = "keras.callbacks.ModelCheckpoint"
 """Of the callbacks whose `**kwargs` took any keyword in silence the one that does so no longer: ReduceLROnPlateau and
@@ -46,13 +46,8 @@ def _never_restarts(call: cst.Call, restart: cst.Arg, context: Context) -> bool:
     """Whether all objects of the class in whose __init__ a call stands have False there."""
     if context.facts.values.get(restart.value) == Literal(False):
         return True
-    for cls in context.facts.classes:
-        initialiser = cls.members.get("__init__")
-        if isinstance(initialiser, FunctionValue) and passed_on(initialiser) is call:
-            made = objects_of(cls, context.modules.values())
-            given = [checkpoint.named.get(_ON_RESTART) for checkpoint in made]
-            return bool(given) and all(value is not None and is_false(value) for value in given)
-    return False
+    given = [made.given(_ON_RESTART) for made in context.migration.once(checkpoints).made if made.handed is call]
+    return bool(given) and all(one is not None and one.node is not None and is_false(one.node) for one in given)
 
 
 def _ignored(call: cst.Call, name: str) -> Iterator[CallChange]:

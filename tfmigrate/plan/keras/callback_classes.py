@@ -10,8 +10,10 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import named_arguments, text_of
 from tfmigrate.plan.edits import Insert, Rank, Remove
-from tfmigrate.plan.keras.checkpoints import CHECKPOINT, PARAMETERS, Checkpoint, Initialiser, objects_of
-from tfmigrate.plan.keras.monitors import WATCHERS, taken_from_name
+from tfmigrate.plan.keras.checkpoints import CHECKPOINT, PARAMETERS, Initialiser, checkpoints
+from tfmigrate.plan.keras.handed_on import Beginning, Objects
+from tfmigrate.plan.keras.monitors import taken_from_name
+from tfmigrate.plan.keras.watchers import WATCHERS
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
@@ -58,11 +60,11 @@ def callback_attributes(context: Context) -> Iterator[CallChange]:
         bases = {names.canonical(base) for base in cls.outside_bases()}
         if any(base.startswith("keras.callbacks.") for base in bases):
             yield from _assigned_models(cls, bases, facts)
-        made = objects_of(cls, context.modules.values()) if CHECKPOINT in bases else []
+        known = context.migration.once(checkpoints)
         if CHECKPOINT in bases:
-            yield from _counted_epochs(cls, made, facts)
+            yield from _counted_epochs(cls, known, facts)
         if bases & WATCHERS.keys():
-            yield from _comparisons(cls, made, facts)
+            yield from _comparisons(cls, known, facts)
 
 
 def _copies(facts: Facts) -> Iterator[CallChange]:
@@ -157,7 +159,7 @@ def _assignments(method: FunctionValue, facts: Facts) -> Iterator[tuple[Unit | N
                     yield (unit if alone else None), part, name
 
 
-def _comparisons(cls: ClassValue, made: Sequence[Checkpoint], facts: Facts) -> Iterator[CallChange]:
+def _comparisons(cls: ClassValue, known: Objects, facts: Facts) -> Iterator[CallChange]:
     """`self.monitor_op(current, self.best)` in a class's own on_epoch_end(): Keras 3 has neither before its own ran."""
     methods = [member for member in cls.members.values() if isinstance(member, FunctionValue)]
     read = [node for method in methods for name, node in _read(method) if name == "monitor_op"]
@@ -172,9 +174,9 @@ def _comparisons(cls: ClassValue, made: Sequence[Checkpoint], facts: Facts) -> I
         return
     place = min(read, key=facts.module.position)
     fact = "in Keras 3 `monitor_op` and `best` are None until the base class has run its on_epoch_end()"
-    directions = {_direction(checkpoint) for checkpoint in made}
+    directions = {_direction(made) for made in known.of_class(cls)}
     direction = directions.pop() if len(directions) == 1 else None
-    initialiser = Initialiser.of(cls.members.get("__init__"))
+    initialiser = Initialiser.of(cls, known.heirs)
     unit = _after(initialiser) if initialiser is not None else None
     if direction is None or initialiser is None or unit is None:
         message = (
@@ -189,13 +191,13 @@ def _comparisons(cls: ClassValue, made: Sequence[Checkpoint], facts: Facts) -> I
     yield CallChange(codes.CALLBACK_ATTRIBUTES, place, message, Insert(unit, code, rank=Rank.RULE))
 
 
-def _direction(checkpoint: Checkpoint) -> str | None:
-    """ "min" or "max", where an object's call says which."""
-    mode, monitor = checkpoint.named.get("mode"), checkpoint.named.get("monitor")
-    if text_of(mode) in ("min", "max"):
-        return text_of(mode)
-    watched = "val_loss" if monitor is None else text_of(monitor)
-    return None if watched is None or (mode is not None and text_of(mode) is None) else taken_from_name(watched)
+def _direction(made: Beginning) -> str | None:
+    """ "min" or "max", where it is known which of them an object begins with."""
+    mode, monitor = made.given("mode"), made.given("monitor")
+    if mode is not None and mode.text in ("min", "max"):
+        return mode.text
+    watched = "val_loss" if monitor is None else monitor.text
+    return None if watched is None or (mode is not None and mode.text is None) else taken_from_name(watched)
 
 
 def _comparison(direction: str, facts: Facts) -> str:
@@ -217,7 +219,7 @@ def _after(initialiser: Initialiser) -> Unit | None:
     return units[place + 1] if place + 1 < len(units) else None
 
 
-def _counted_epochs(cls: ClassValue, made: Sequence[Checkpoint], facts: Facts) -> Iterator[CallChange]:
+def _counted_epochs(cls: ClassValue, known: Objects, facts: Facts) -> Iterator[CallChange]:
     """`self.epochs_since_last_save`, which a class that overrides on_epoch_end() goes on counting."""
     methods = [member for member in cls.members.values() if isinstance(member, FunctionValue)]
     init = cls.members.get("__init__")
@@ -227,9 +229,9 @@ def _counted_epochs(cls: ClassValue, made: Sequence[Checkpoint], facts: Facts) -
         return
     listed = " and ".join(f"`{name}`" for name in sorted(read))
     first = min(read.values(), key=facts.module.position)
-    initialiser = Initialiser.of(init)
+    initialiser = Initialiser.of(cls, known.heirs)
     unit = _line_of(initialiser, facts) if initialiser is not None else None
-    period = _first_period(initialiser, made) if initialiser is not None else None
+    period = _first_period(initialiser, known.of_class(cls)) if initialiser is not None else None
     if initialiser is None or period is None or unit is None:
         message = f"ModelCheckpoint of Keras 3 has no {listed}: count the epochs here"
         yield CallChange(codes.CALLBACK_ATTRIBUTES, first, message, action="warn")
@@ -245,17 +247,17 @@ def _line_of(initialiser: Initialiser, facts: Facts) -> Unit | None:
     return next((line for line in _lines(initialiser.method, facts) if initialiser.handed in set(walk(line))), None)
 
 
-def _first_period(initialiser: Initialiser, made: Sequence[Checkpoint]) -> cst.BaseExpression | str | None:
+def _first_period(initialiser: Initialiser, made: Sequence[Beginning]) -> cst.BaseExpression | str | None:
     """The period that ModelCheckpoint of Keras 2 began with; None where that is hidden."""
     named = named_arguments(initialiser.handed, PARAMETERS)
     if named is not None:
         return named["period"].value if "period" in named else _COUNTED["period"]
     # Whatever else it passes on, no call has another period.
-    periods = [checkpoint.named.get("period") for checkpoint in made]
-    return _COUNTED["period"] if made and all(period is None or _is_one(period) for period in periods) else None
+    periods = [checkpoint.given("period") for checkpoint in made]
+    return _COUNTED["period"] if made and all(period is None or _is_one(period.node) for period in periods) else None
 
 
-def _is_one(node: cst.BaseExpression) -> bool:
+def _is_one(node: cst.BaseExpression | None) -> bool:
     return isinstance(node, cst.Integer) and node.evaluated_value == 1
 
 

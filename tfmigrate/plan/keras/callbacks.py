@@ -13,6 +13,8 @@ from tfmigrate.plan.change.calls import keywords, text_of
 from tfmigrate.plan.change.paths import ending_of
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.log_keys import LogKeys
+from tfmigrate.plan.keras.saved_files import files_of
+from tfmigrate.plan.keras.watchers import watching
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import last_attribute
@@ -34,20 +36,30 @@ _LOGGED = {
 
 
 def check(context: Context) -> Iterator[CallChange]:
-    yield from metric_keys(context.facts, context.scopes, changed_keys(context))
+    yield from metric_keys(context, changed_keys(context))
     yield from rate_keys(context.facts, context.scopes)
     if codes.METRIC_KEYS in context.tables.wanted:
-        yield from _rates_in_names(context.facts, context.scopes)
+        yield from _rates_in_names(context)
 
 
-def metric_keys(facts: Facts, scopes: Scopes, keys: Mapping[str, str]) -> Iterator[CallChange]:
+def _reader(context: Context) -> LogKeys:
+    """The keys and paths of a module, with those that its callbacks are given."""
+    reader = LogKeys(context.facts, context.scopes)
+    followed = context.migration.once(files_of).paths
+    for made in context.migration.once(watching).all():
+        reader.begins_with(made, followed)
+    return reader
+
+
+def metric_keys(context: Context, keys: Mapping[str, str]) -> Iterator[CallChange]:
     """`'acc'` and `'val_acc'` in monitor=, logs[...], history.history[...] and file names of checkpoints.
 
     `keys`: what `changed_keys` gives.
     """
     if not keys:
         return
-    reader = LogKeys(facts, scopes)
+    facts, scopes = context.facts, context.scopes
+    reader = _reader(context)
     for literal in reader.found:
         old = text_of(literal)
         if old is not None and old in keys:
@@ -121,11 +133,11 @@ _FIELD_END = re.compile("[:!}]")
 _RATE = re.compile(r"\{lr[:!}]")
 
 
-def _rates_in_names(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
+def _rates_in_names(context: Context) -> Iterator[CallChange]:
     """`ModelCheckpoint("{epoch}-{lr:.5f}.h5")`: each Keras knows the rate by one name alone."""
-    if any(text_of(key) == "lr" for key in _written(facts)):
+    if any(text_of(key) == "lr" for key in _written(context.facts)):
         return  # The program logs it itself.
-    reader = LogKeys(facts, scopes)
+    reader = _reader(context)
     for part in dict.fromkeys(part for path in reader.paths for part in reader.parts(path)):
         if _RATE.search(text_of(part) or ""):
             message = (

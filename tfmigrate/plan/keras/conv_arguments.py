@@ -35,9 +35,7 @@ def _lengths(context: Context) -> Iterator[CallChange]:
     if calls:
         helper = Helper.of(context.draft, _LENGTH)
         message = f"{_LENGTH}() is not public in Keras 3: {helper}() computes the same"
-        changes = [
-            CallChange(codes.CONV_ARGUMENTS, call, message, Replace(call.func, helper.name)) for call in calls
-        ]
+        changes = [CallChange(codes.CONV_ARGUMENTS, call, message, Replace(call.func, helper.name)) for call in calls]
         yield from helper.brought_by(calls, changes)
 
 

@@ -6,15 +6,16 @@ from collections.abc import Iterator, Set
 
 import libcst as cst
 
-from tfmigrate.plan.change.calls import keywords, passed_as, text_of
-from tfmigrate.plan.keras.checkpoints import CHECKPOINT, checkpoints
+from tfmigrate.plan.change.calls import keywords, text_of
+from tfmigrate.plan.change.paths import Paths
+from tfmigrate.plan.keras.handed_on import Beginning
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import dotted, last_attribute
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import LexicalScope, Scopes
 from tfmigrate.understand.syntax import index_of
 from tfmigrate.understand.values import ClassValue
-from tfmigrate.walk import nodes_in, walk
+from tfmigrate.walk import walk
 
 
 def _is_history(node: cst.BaseExpression) -> bool:
@@ -32,10 +33,6 @@ class LogKeys:
         self.paths: list[cst.BaseExpression] = []
         self.reads: list[tuple[cst.SimpleString, cst.BaseExpression, cst.BaseExpression]] = []
         """Keys with the log that they are looked for in, and the expression that looks."""
-        for checkpoint in checkpoints(facts):  # Those of the program's own classes too.
-            path = checkpoint.named.get("filepath")
-            if path is not None and any(part is path for part in nodes_in(facts.module.tree, type(path))):
-                self.paths.append(path)
         self._kept = set(self._histories())
         for node in facts.module.all_of(cst.Call, cst.Subscript, cst.Comparison):
             if isinstance(node, cst.Call):
@@ -57,16 +54,21 @@ class LogKeys:
         monitor = keywords(node).get("monitor")
         if monitor is not None and (known.startswith("keras.callbacks.") or own):
             self._add(monitor.value)
-        if (known in (CHECKPOINT, "keras.callbacks.EarlyStopping", "keras.callbacks.ReduceLROnPlateau")) and node.args:
-            monitor = passed_as("monitor", 1 if known == CHECKPOINT else 0, node)
-            if monitor is not None:
-                self._add(monitor.value)
-        path = passed_as("filepath", 0, node) if known == CHECKPOINT else None
-        if path is not None and path.value not in self.paths:
-            self.paths.append(path.value)
         if isinstance(node.func, cst.Attribute) and node.func.attr.value == "get" and node.args:
             if self._is_log(node.func.value):
                 self._read(node.args[0].value, node.func.value, node)
+
+    def begins_with(self, made: Beginning, paths: Paths) -> None:
+        """What a callback that watches something is given, as far as that stands in this module."""
+        watched, path = made.given("monitor"), made.given("filepath")
+        if watched is not None and watched.node is not None and watched.facts.module in paths.facts:
+            for literal in paths.along(made.through).wholes(watched.node, watched.facts.module):
+                if literal.module is self._facts.module:
+                    self._add(literal.node)
+            if watched.facts is self._facts:
+                self._add(watched.node)
+        if path is not None and path.node is not None and path.facts is self._facts and path.node not in self.paths:
+            self.paths.append(path.node)
 
     def _subscript(self, node: cst.Subscript) -> None:
         index = index_of(node)

@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import Revision, keywords, named_arguments, text_of
+from tfmigrate.plan.change.calls import Revision, keywords, text_of
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.callbacks import changed_keys, metrics_given
-from tfmigrate.plan.keras.checkpoints import CHECKPOINT, PARAMETERS, hands_on_rest, passed_on
-from tfmigrate.plan.names.context import Context
+from tfmigrate.plan.keras.checkpoints import CHECKPOINT
+from tfmigrate.plan.keras.handed_on import Beginning, Given, arguments_of
+from tfmigrate.plan.keras.watchers import EARLY_STOPPING, WATCHERS, watching
+from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.parameters import positional
 from tfmigrate.understand.purity import is_pure
-from tfmigrate.understand.reaching import parameters_of
-from tfmigrate.understand.values import ClassValue, FunctionValue, Items, Literal, Symbol, in_order
+from tfmigrate.understand.reaching import default_of, explicit, parameters_of
+from tfmigrate.understand.values import FunctionValue, Items, Literal, in_order
 from tfmigrate.walk import words_in
 from tfmigrate.written import Code, joined, shown
 
-EARLY_STOPPING = "keras.callbacks.EarlyStopping"
-PLATEAU = "keras.callbacks.ReduceLROnPlateau"
-WATCHERS: Mapping[str, tuple[str, ...]] = {
-    EARLY_STOPPING: ("monitor", "min_delta", "patience", "verbose", "mode", "baseline", "restore_best_weights"),
-    PLATEAU: ("monitor", "factor", "patience", "verbose", "mode", "min_delta", "cooldown", "min_lr"),
-    CHECKPOINT: PARAMETERS,
-}
-"""The callbacks that have `monitor` and `mode`, and their parameters in order, in every Keras 2."""
 JUDGED_ALIKE = frozenset(
     {
         "loss", "acc", "accuracy", "binary_accuracy", "categorical_accuracy", "sparse_categorical_accuracy",
@@ -53,18 +46,23 @@ _LESS_IS_BETTER = re.compile(r"loss|err|dist|entropy|diverg|(?<![a-z])r?m[as](p|
 
 @dataclass(frozen=True)
 class _Watcher:
-    """One call that says what a callback watches."""
+    """One call that says, or can say, which direction a callback watches for."""
 
     name: str
     """The qualified name of Keras's class."""
     call: cst.Call
-    monitor: cst.BaseExpression
+    facts: Facts
+    """Of the module that it stands in."""
+    monitors: Sequence[Given]
+    """What it watches, of each object that the call has a part in."""
+    monitor: cst.BaseExpression | None
+    """What the call says of that itself."""
     mode: cst.BaseExpression | None
     """What the call passes for the direction."""
-    keyword: str = "mode"
-    """What that is called in the call."""
+    keyword: str | None = "mode"
+    """What that is called in the call; None where the call cannot say it."""
     hidden: bool = False
-    """Whether the call may pass it through `**`."""
+    """Whether it may be passed through `**`."""
 
     @property
     def title(self) -> str:
@@ -82,6 +80,11 @@ class _Judge:
     def mode(self, monitor: str) -> str:
         up = any(part in monitor for part in self.anywhere)
         return "max" if up or monitor.startswith(self.begins) or monitor.endswith(self.ends) else "min"
+
+    def says_max(self, given: Given) -> bool:
+        """Whether more is better by a part of the name that is written out."""
+        literals = _literal_parts(given.node) if given.node is not None else ()
+        return any(part in text for text in literals for part in self.anywhere)
 
     def code(self, monitor: Code, quote: str) -> Code:
         """The same for an expression that is known when the script runs."""
@@ -111,7 +114,7 @@ def check(context: Context) -> Iterator[CallChange]:
     """`EarlyStopping('val_dice')`: the `mode=` that the old Keras took from the name is written out."""
     facts, modules = context.facts, context.modules.values()
     keys, settings, quote = changed_keys(context), context.settings, context.quote
-    watchers = [candidate for candidate in _watchers(facts) if candidate.mode is None or _is_auto(candidate.mode)]
+    watchers = [one for one in context.migration.once(_watchers) if one.facts is facts]
     own = frozenset(name for known in modules for name in _functions_in_metrics(known)) if watchers else frozenset()
     for watcher in watchers:
         judge = _judge(watcher, settings)
@@ -135,78 +138,62 @@ def _judge(watcher: _Watcher, settings: Settings) -> _Judge | None:
     return _BY_ENDING if names.canonical(watcher.name) == EARLY_STOPPING and version >= (2, 7) else _BY_ACC
 
 
-def _watchers(facts: Facts) -> Iterator[_Watcher]:
-    for call in facts.module.calls:
-        name = facts.called(call)
-        values = facts.options(call.func)
-        if names.canonical(name) in WATCHERS:
-            yield from _watchers_made(call, name)
-        elif len(values) == 1:
-            (cls,) = values
-            if isinstance(cls, ClassValue):
-                yield from _made_of_own(call, cls)
-    inner: dict[cst.Call, str] = {}
-    for cls in facts.classes:
-        initialiser, base = cls.members.get("__init__"), _base(cls)
-        handed = passed_on(initialiser) if isinstance(initialiser, FunctionValue) else None
-        if handed is not None and base is not None:
-            inner[handed] = base
-    for handed, base in inner.items():
-        yield from _watchers_made(handed, base)
+def _watchers(migration: Migration) -> list[_Watcher]:
+    """The calls that leave the direction to the callback, each once."""
+    known: dict[tuple[cst.Call, str | None], _Watcher] = {}
+    for made in migration.once(watching).all():
+        watcher = _watcher(made)
+        if watcher is None:
+            continue
+        key = watcher.call, watcher.keyword
+        others = known[key].monitors if key in known else ()
+        known[key] = replace(watcher, monitors=(*others, *watcher.monitors))
+    return list(known.values())
 
 
-def _base(cls: ClassValue) -> str | None:
-    """The watching class of Keras, by its qualified name, whose heir a class of the program is itself."""
-    bases = [base.name for base in cls.bases if isinstance(base, Symbol) and names.canonical(base.name) in WATCHERS]
-    return bases[0] if len(bases) == 1 else None
+def _watcher(made: Beginning) -> _Watcher | None:
+    """None where an object watches nothing that can be seen, or its direction is passed."""
+    watched, mode = made.named.get("monitor"), made.named.get("mode")
+    if watched is None or (mode is not None and mode.node is not None and not _is_auto(mode.node)):
+        return None
+    if mode is not None and mode.node is None and not made.steps:
+        return None  # Whatever makes an object may pass it.
+    hidden = made.hidden if mode is None else mode.node is None
+    if mode is not None and mode.node is not None:
+        return _replaced(made, watched, mode.node)
+    for place, (call, facts) in reversed([*enumerate(made.calls)]):
+        monitor = _said(call, "monitor", made)
+        if monitor is None:
+            continue
+        later = made.steps[place:]
+        keyword = None if any("mode" in parameters_of(step.method.node) for step in later) else "mode"
+        return _Watcher(made.base, call, facts, (Given(monitor, facts),), monitor, None, keyword, hidden)
+    return None
 
 
-def _watchers_made(call: cst.Call, name: str) -> Iterator[_Watcher]:
-    named = named_arguments(call, WATCHERS[names.canonical(name)])
-    hidden = named is None
-    named = keywords(call) if named is None else named
-    if "monitor" in named:
-        mode = named["mode"].value if "mode" in named else None
-        yield _Watcher(name, call, named["monitor"].value, mode, hidden=hidden)
+def _said(call: cst.Call, name: str, made: Beginning) -> cst.BaseExpression | None:
+    """What a call on the way passes for a parameter of Keras's under its name; by place, where it is one of Keras."""
+    if call is made.handed:
+        said = dict(explicit(arguments_of(call), WATCHERS[names.canonical(made.base)])).get(name)
+    else:
+        said = keywords(call).get(name)
+    return said.value if said is not None else None
 
 
-def _made_of_own(call: cst.Call, cls: ClassValue) -> Iterator[_Watcher]:
-    """An object of a class that descends from a watching one, where what it is given is handed on as it is."""
-    heir = next((ancestor for ancestor in cls.ancestors() if _base(ancestor) is not None), None)
-    base = _base(heir) if heir is not None else None
-    if heir is None or base is None:
-        return
-    initialiser = cls.lookup("__init__")
-    present = keywords(call)
-    if not isinstance(initialiser, FunctionValue):
-        yield from _watchers_made(call, base)
-    elif (
-        hands_on_rest(cls)
-        and "monitor" in present
-        and {"monitor", "mode"}.isdisjoint(parameters_of(initialiser.node))
-    ):
-        mode = present["mode"].value if "mode" in present else None
-        yield _Watcher(base, call, present["monitor"].value, mode, hidden="**" in [arg.star for arg in call.args])
-    elif heir.members.get("__init__") is initialiser:
-        yield from _handed_on_by_name(call, initialiser, base)
-
-
-def _handed_on_by_name(call: cst.Call, initialiser: FunctionValue, base: str) -> Iterator[_Watcher]:
-    """`super().__init__(monitor=what, mode=how)` of what its own initialiser calls otherwise, or has a default for."""
-    handed = passed_on(initialiser)
-    inner = named_arguments(handed, WATCHERS[names.canonical(base)]) if handed is not None else None
-    params = initialiser.node.params
-    places = [param.name.value for param in positional(params)[1:]]
-    declared = {param.name.value: param for param in (*positional(params)[1:], *params.kwonly_params)}
-    called = {name: arg.value.value for name, arg in (inner or {}).items() if isinstance(arg.value, cst.Name)}
-    monitor, mode = declared.get(called.get("monitor", "")), declared.get(called.get("mode", ""))
-    named = named_arguments(call, places)
-    if monitor is None or mode is None or named is None:
-        return
-    watched = named[monitor.name.value].value if monitor.name.value in named else monitor.default
-    written = named[mode.name.value].value if mode.name.value in named else None
-    if watched is not None and (written is not None or (mode.default is not None and _is_auto(mode.default))):
-        yield _Watcher(base, call, watched, written, mode.name.value)
+def _replaced(made: Beginning, watched: Given, mode: cst.BaseExpression) -> _Watcher:
+    """The call that passes an `auto`, or whose callee has it as a default."""
+    for place, (call, facts) in enumerate(made.calls):
+        monitor = _said(call, "monitor", made)
+        if monitor is None:
+            monitor = next((arg.value for arg in call.args if arg.value is watched.node), None)
+        watching = (Given(monitor, facts) if call is made.handed and monitor is not None else watched,)
+        if any(arg.value is mode for arg in call.args):
+            return _Watcher(made.base, call, facts, watching, monitor, mode)
+        callee = made.steps[place].method.node if place < len(made.steps) else None
+        for name in parameters_of(callee) if callee is not None else ():
+            if callee is not None and default_of(name, callee) is mode:
+                return _Watcher(made.base, call, facts, watching, monitor, None, name)
+    return _Watcher(made.base, made.call, made.facts, (watched,), None, None, None)
 
 
 def _functions_in_metrics(facts: Facts) -> Iterator[str]:
@@ -222,33 +209,28 @@ def _functions_in_metrics(facts: Facts) -> Iterator[str]:
 def _direction(
     watcher: _Watcher, judge: _Judge, facts: Facts, keys: Mapping[str, str], own: frozenset[str], quote: str
 ) -> Iterator[CallChange]:
-    watched = _texts(watcher.monitor, facts)
+    watched = _all_texts(watcher.monitors)
     if watched is not None and all(_is_known(keys.get(text, text), own) for text in watched):
         return
     modes = {judge.mode(text) for text in watched} if watched is not None else set()
-    if any(part in text for text in _literal_parts(watcher.monitor) for part in judge.anywhere):
-        modes = {"max"}  # whatever the rest of the name is
-    code = facts.module.code(watcher.monitor)
-    if watcher.hidden or (len(modes) != 1 and not is_pure(watcher.monitor)):
+    if all(judge.says_max(one) for one in watcher.monitors):
+        modes = {"max"}  # whatever the rest of the names is
+    code = f"the name {facts.module.code(watcher.monitor)}" if watcher.monitor is not None else "the name"
+    new = _written(modes, watcher.monitor, judge, quote)
+    if watcher.hidden or new is None or watcher.keyword is None:
         message = (
             f"the old {watcher.title} inferred the direction from the monitored name; Keras 3 asks the metric, and "
             "fails if it has none: pass `mode=`"
         )
         yield CallChange(codes.MONITOR_DIRECTION, watcher.call, message, action="warn")
         return
-    if len(modes) == 1:
-        (mode,) = modes
-        new: Code = (_quoted(mode, quote),)
-    else:
-        plain = isinstance(watcher.monitor, cst.Name | cst.Attribute | cst.Subscript)
-        new = judge.code((watcher.monitor,) if plain else ("(", watcher.monitor, ")"), quote)
     edit = (
         Replace(watcher.mode, new)
         if watcher.mode is not None
         else Revision(watcher.call, set=((watcher.keyword, new),))
     )
     message = (
-        f"the old {watcher.title} inferred the direction from the name {code}, and Keras 3 asks the metric, which may "
+        f"the old {watcher.title} inferred the direction from {code}, and Keras 3 asks the metric, which may "
         f"differ or have none: `{watcher.keyword}={shown(new)}` is what it inferred"
     )
     yield CallChange(codes.MONITOR_DIRECTION, watcher.call, message, edit)
@@ -261,6 +243,24 @@ def _direction(
             f"kept: write `{watcher.keyword}={_quoted(other, quote)}` if {higher} was meant"
         )
         yield CallChange(codes.MONITOR_DIRECTION, watcher.call, message, action="warn")
+
+
+def _written(modes: Set[str], monitor: cst.BaseExpression | None, judge: _Judge, quote: str) -> Code | None:
+    """The direction, in code; None where it depends on a name that the call does not show."""
+    if len(modes) == 1:
+        (mode,) = modes
+        return (_quoted(mode, quote),)
+    if monitor is None or not is_pure(monitor):
+        return None
+    plain = isinstance(monitor, cst.Name | cst.Attribute | cst.Subscript)
+    return judge.code((monitor,) if plain else ("(", monitor, ")"), quote)
+
+
+def _all_texts(monitors: Sequence[Given]) -> frozenset[str] | None:
+    """All that objects watch; None where that may be something else."""
+    texts = [_texts(one.node, one.facts) if one.node is not None else None for one in monitors]
+    known = [one for one in texts if one is not None]
+    return frozenset[str]().union(*known) if len(known) == len(texts) else None
 
 
 def _texts(node: cst.BaseExpression, facts: Facts) -> frozenset[str] | None:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence, Set
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import libcst as cst
 
 from tfmigrate.file_names import MODEL, OLD_ENDINGS, WEIGHTS
-from tfmigrate.plan.change.calls import passed_as, truth_of
+from tfmigrate.plan.change.calls import passed_as
 from tfmigrate.plan.change.paths import Ending, Paths, name_shape
 from tfmigrate.plan.keras.checkpoints import checkpoints
 from tfmigrate.plan.keras.file_calls import is_load_model, reads
+from tfmigrate.plan.keras.handed_on import Beginning, Given, Objects
 from tfmigrate.plan.names.context import Migration
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, Unit
-from tfmigrate.walk import nodes_in
+
+EITHER = ""
+"""The ending where weights may be written, and whole models too."""
 
 
 @dataclass(frozen=True)
@@ -25,17 +28,26 @@ class Written:
     path: cst.BaseExpression
     module: Module
     ending: str
-    """What Keras 3 wants it to end in: of weights, or of a whole model."""
+    """What Keras 3 wants it to end in: of weights, of a whole model, or of EITHER."""
     literals: frozenset[Ending]
     known: bool
     """Whether it ends in one of the literals, which all may change."""
 
-    def ends_well(self, renamed: Container[str]) -> bool:
+    def ends_well(self, renamed: Mapping[str, str]) -> bool:
         """Whether Keras 3 takes each name that the path may be, once those that must change have."""
+        if self.ending == EITHER:
+            ends = (renamed.get(literal.text, literal.text) for literal in self.literals)
+            return self.known and all(end.endswith(WEIGHTS) for end in ends)
         return self.known and all(
             literal.text.endswith(self.ending) or literal.text in renamed or _may_stay(literal.text, self.ending)
             for literal in self.literals
         )
+
+    def must_change(self, loaded: Container[str]) -> Iterator[Ending]:
+        """The literals that Keras 3 does not take; `loaded`: the names that the program loads whole models from."""
+        for literal in self.literals if self.ending != EITHER else ():
+            if _is_old(literal.text) and (not _may_stay(literal.text, self.ending) or literal.text in loaded):
+                yield literal
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,28 +79,35 @@ def files_of(migration: Migration) -> Files:
         {module: draft.facts for module, draft in drafts.items()},
         {module: draft.scopes for module, draft in drafts.items()},
     )
-    written: list[Written] = []
+    written = list(_written(migration.once(checkpoints), paths))
     loaded: set[str] = set()
     read: set[str] = set()
-    for module, draft in drafts.items():
-        for path, ending, unit in writers(draft.facts):
-            there = paths.at(unit, module) if unit is not None else paths
-            written.append(Written(path, module, ending, *there.endings(path, module)))
-        for call in draft.facts.module.calls:
-            if call.args and reads(call, draft.facts):
+    for module, facts in paths.facts.items():
+        for call in module.calls:
+            if call.args and reads(call, facts):
                 names_read = {known.text for known in paths.endings(call.args[0].value, module)[0]}
                 read |= names_read
-                if is_load_model(call, draft.facts):
+                if is_load_model(call, facts):
                     loaded |= names_read
     whole: dict[str, str] = {}
     weights: dict[str, str] = {}
     endings: dict[cst.CSTNode, str] = {}
     for saved in sorted(written, key=lambda saved: saved.ending == WEIGHTS):
-        for literal in saved.literals:
-            if _is_old(literal.text) and (not _may_stay(literal.text, saved.ending) or literal.text in loaded):
-                endings[literal.node] = _new_ending_of(literal.text, saved.ending, loaded)
-                (weights if saved.ending == WEIGHTS else whole)[literal.text] = endings[literal.node]
+        for literal in saved.must_change(loaded):
+            endings[literal.node] = _new_ending_of(literal.text, saved.ending, loaded)
+            (weights if saved.ending == WEIGHTS else whole)[literal.text] = endings[literal.node]
     return Files(paths, written, {**whole, **weights}, whole, endings, read, loaded)
+
+
+def _written(known: Objects, paths: Paths) -> Iterator[Written]:
+    """All that the modules of a program write."""
+    for module, facts in paths.facts.items():
+        for path, unit in _weights_saved(facts):
+            yield Written(path, module, WEIGHTS, *paths.at(unit, module).endings(path, module))
+        for made in known.made_in(module):
+            yield from _written_by(made, paths)
+    for said in known.never_made:
+        yield from (one for one in _written_by(said, paths) if one.literals)
 
 
 def _new_ending_of(name: str, ending: str, loaded: Container[str]) -> str:
@@ -104,23 +123,34 @@ def _is_old(path: str) -> bool:
     return path.endswith(OLD_ENDINGS) and not path.endswith(WEIGHTS)
 
 
-def writers(facts: Facts) -> Iterator[tuple[cst.BaseExpression, str, Unit | None]]:
-    """Each path that is written, the ending Keras 3 wants, of weights or of a whole model, and where that is done."""
+def _weights_saved(facts: Facts) -> Iterator[tuple[cst.BaseExpression, Unit]]:
+    """Each path that save_weights() writes to, and where."""
     for use in facts.uses:
         path = passed_as("filepath", 0, use.call) if use.method == "save_weights" else None
         if path is not None:
-            yield path.value, WEIGHTS, use.site.unit
-    for checkpoint in checkpoints(facts):
-        only = checkpoint.named.get("save_weights_only")
-        weights = False if only is None else truth_of(only)
-        # What the class says itself is changed where that stands, in the same module alone.
-        here = "filepath" in checkpoint.named and _stands_in(checkpoint.named["filepath"], facts.module)
-        if here and weights is not None:
-            yield checkpoint.named["filepath"], WEIGHTS if weights else MODEL, None
+            yield path.value, use.site.unit
 
 
-def _stands_in(node: cst.BaseExpression, module: Module) -> bool:
-    return any(part is node for part in nodes_in(module.tree, type(node)))
+def _written_by(made: Beginning, paths: Paths) -> Iterator[Written]:
+    """What a ModelCheckpoint writes to: the path where it is written, or the call that makes it, which hides it."""
+    path, only = made.given("filepath"), made.given("save_weights_only")
+    if path is None:
+        return
+    along = paths.along(made.through)
+    for weights, there in _by_truth(only, along):
+        ending = EITHER if weights is None else WEIGHTS if weights else MODEL
+        if path.node is None or path.facts.module not in paths.facts:
+            yield Written(made.call, made.facts.module, ending, frozenset(), known=False)
+        else:
+            module = path.facts.module
+            yield Written(path.node, module, ending, *there.endings(path.node, module))
+
+
+def _by_truth(flag: Given | None, paths: Paths) -> Iterable[tuple[bool | None, Paths]]:
+    """Whether a flag that is False by default is set; None where that is not known."""
+    if flag is None or flag.node is None or flag.facts.module not in paths.facts:
+        return [(False if flag is None else None, paths)]
+    return paths.by_truth(flag.node, flag.facts.module)
 
 
 def new_ending(text: str, renamed: Mapping[str, str]) -> str | None:

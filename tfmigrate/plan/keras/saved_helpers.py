@@ -9,7 +9,7 @@ import libcst as cst
 
 from tfmigrate.file_names import needs_in
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import is_false, passed_as
+from tfmigrate.plan.change.calls import passed_as
 from tfmigrate.plan.keras.checkpoints import checkpoints
 from tfmigrate.plan.keras.layer_places import models_by_node
 from tfmigrate.plan.keras.saved_files import files_of
@@ -43,7 +43,7 @@ class SavedHelper:
         if not self.used_at:
             return
         knows = any(_in_one_process(facts.module, user, context.migration) for user in self.used_at)
-        for call, path in _saves(facts, self._models(context.migration)):
+        for call, path in _saves(facts, self._models(context.migration), context.migration):
             if not (knows and _is_loaded_again(call, path, context)):
                 yield CallChange(self.code, call, needs_in(self.what), action="warn")
         if knows:
@@ -61,7 +61,9 @@ class SavedHelper:
         return frozenset[ModelObject]().union(*(models.get(node, ()) for node in nodes))
 
 
-def _saves(facts: Facts, having: Set[ModelObject]) -> Iterator[tuple[cst.Call, cst.BaseExpression | None]]:
+def _saves(
+    facts: Facts, having: Set[ModelObject], migration: Migration
+) -> Iterator[tuple[cst.Call, cst.BaseExpression | None]]:
     """The calls that save a whole model which is one of these, or may be one, with the path; a text has none."""
     seen: set[cst.Call] = set()
     for use in facts.uses:
@@ -76,10 +78,10 @@ def _saves(facts: Facts, having: Set[ModelObject]) -> Iterator[tuple[cst.Call, c
             if not models or not models.isdisjoint(having):
                 path = passed_as("filepath", 1, call)
                 yield call, path.value if path is not None else None
-    for checkpoint in checkpoints(facts):
-        only = checkpoint.named.get("save_weights_only")
-        if only is None or is_false(only):
-            yield checkpoint.call, checkpoint.named.get("filepath")
+    for checkpoint in migration.once(checkpoints).made_in(facts.module):
+        only, to = checkpoint.given("save_weights_only"), checkpoint.given("filepath")
+        if only is None or only.truth is not True:
+            yield checkpoint.call, to.node if to is not None and to.facts is facts else None
 
 
 def _is_loaded_again(call: cst.Call, path: cst.BaseExpression | None, context: Context) -> bool:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from tfmigrate.file_names import MODEL, OLD_ENDINGS
+from tfmigrate.file_names import OLD_ENDINGS, WEIGHTS
 from tfmigrate.plan.change.calls import keywords, text_of
 from tfmigrate.plan.change.paths import ending_of
 from tfmigrate.plan.keras.file_calls import is_own_method, saves
-from tfmigrate.plan.keras.saved_files import files_of, writers
+from tfmigrate.plan.keras.saved_files import Written, files_of
 from tfmigrate.plan.names.context import Migration
 from tfmigrate.understand.contents import all_models
 from tfmigrate.understand.lifecycle import Facts
@@ -38,16 +38,24 @@ class Saved:
 
 def saved_to_hdf5(migration: Migration) -> Saved:
     """What some module saves as a whole model to an HDF5 file, or may."""
-    renamed = migration.once(files_of).whole
+    files = migration.once(files_of)
+    renamed = files.whole
     drafts = (draft for module, draft in migration.drafts.items() if module in migration.leaving)
     saved = [models for draft in drafts for models in _in_hdf5(draft.facts, draft.scopes, renamed)]
     made_at = frozenset(model.node for models in saved for model in models)
-    return Saved(made_at, any_model=any(not models for models in saved))
+    kept = any(_is_kept_in_hdf5(one, renamed) for one in files.written)
+    return Saved(made_at, any_model=kept or any(not models for models in saved))
+
+
+def _is_kept_in_hdf5(saved: Written, renamed: Container[str]) -> bool:
+    """Whether a checkpoint of a whole model may be written to such a file."""
+    stay = (_stays_in_hdf5(literal.text, renamed) for literal in saved.literals)
+    return saved.ending != WEIGHTS and (not saved.known or any(stay))
 
 
 def _in_hdf5(facts: Facts, scopes: Scopes, renamed: Container[str]) -> Iterator[frozenset[ModelObject]]:
     """The models of each place that saves one to an HDF5 file, or to one whose ending is not known; none where they are
-    not known, as of a checkpoint."""
+    not known."""
     surely = list(_saved_whole(facts))
     told = {path for path, _ in surely}
     for path, models in surely:
@@ -63,9 +71,6 @@ def _in_hdf5(facts: Facts, scopes: Scopes, renamed: Container[str]) -> Iterator[
 
 def _saved_whole(facts: Facts) -> Iterator[tuple[cst.BaseExpression, frozenset[ModelObject]]]:
     """The paths of what surely saves a whole model, and the models."""
-    for path, ending, _ in writers(facts):
-        if ending == MODEL:
-            yield path, frozenset()
     for use in facts.uses:
         if use.method == "save" and use.is_of_model and use.call.args:
             yield keywords(use.call).get("filepath", use.call.args[0]).value, use.models

@@ -19,7 +19,7 @@ from tfmigrate.plan.keras.callbacks import changed_keys, renamed_keys
 from tfmigrate.plan.keras.file_arguments import by_name_of, names_of
 from tfmigrate.plan.keras.file_calls import is_load_model, is_of_keras, loads_weights, saves, takes_name
 from tfmigrate.plan.keras.file_mentions import Mentions
-from tfmigrate.plan.keras.saved_files import Files, files_of, new_ending
+from tfmigrate.plan.keras.saved_files import EITHER, Files, Written, files_of, new_ending
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
@@ -67,11 +67,7 @@ class _Names:
                     yield self._change(literal, endings[literal.node])
             if saved.module is self._module and saved.path not in self.seen and not saved.ends_well(renamed):
                 self.seen.add(saved.path)
-                ends = sorted(repr(literal.text) for literal in saved.literals)
-                told = f"this path ends in {' or '.join(ends)}" if ends else "make sure that this path does"
-                wanted = f"only to files that end in {_ENDINGS[saved.ending]}"
-                message = f"Keras 3 writes {_kind(saved.ending)} {wanted}: {told}"
-                yield CallChange(codes.WEIGHT_FILES, saved.path, message, action="warn")
+                yield CallChange(codes.WEIGHT_FILES, saved.path, _told(saved), action="warn")
 
     def used(self) -> Iterator[CallChange]:
         """The same names where the program loads such a file, or asks for it."""
@@ -114,6 +110,18 @@ class _Names:
         code = renamed_keys(self._module.code(literal.node), self._keys)
         head, _, quote = code.rpartition(ending)
         return CallChange(codes.WEIGHT_FILES, literal.node, message, Replace(literal.node, f"{head}{new}{quote}"))
+
+
+def _told(saved: Written) -> str:
+    """About a path that Keras 3 does not take, or may not."""
+    ends = sorted(repr(literal.text) for literal in saved.literals)
+    told = f"this path ends in {' or '.join(ends)}" if ends else "make sure that this path does"
+    if saved.ending == EITHER:
+        return (
+            f"Keras 3 writes weights only to files that end in {_ENDINGS[WEIGHTS]}, and whole models only to "
+            f"{_ENDINGS[MODEL]}: {told}, and the value of `save_weights_only` is not known"
+        )
+    return f"Keras 3 writes {_kind(saved.ending)} only to files that end in {_ENDINGS[saved.ending]}: {told}"
 
 
 def _kind(new_ending: str) -> str:
