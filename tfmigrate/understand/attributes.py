@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfmigrate.understand.contents import models_of, sites_of
+from tfmigrate.understand.contents import models_of, opaque_sites, sites_of
 from tfmigrate.understand.functions import call_function, has_decorator
 from tfmigrate.understand.imports import member_through_star
 from tfmigrate.understand.program import Module
@@ -65,7 +65,8 @@ def attribute(walker: Walker, value: Value, name: str) -> Value:
         return Method(value, name)
     if isinstance(value, Method) and value.function is None and name in _OF_MODELS_ALONE:
         return Method(Opaque(f"the attribute {value.name}"), name)  # `holder.model.fit()` of an unknown holder
-    return Opaque(f"the attribute {name}")
+    # `holder.model.output` is made where the holder is, but for plain data.
+    return Opaque(f"the attribute {name}", frozenset() if name in _PLAIN else opaque_sites(value))
 
 
 def _member(walker: Walker, module: Module, name: str) -> Value:

@@ -38,6 +38,8 @@ from tfmigrate.understand.values import (
     Value,
     Visible,
     in_order,
+    is_tensor,
+    options,
 )
 from tfmigrate.understand.wraps import template_by_name, template_by_position
 
@@ -166,6 +168,8 @@ def _of_opaque(receiver: Opaque, call: _Call) -> Value | None:
         return Visible("devices")  # of a session
     if receiver.settings and not any(map(is_keras, (receiver, *call.values))):
         return Opaque("a setting", node=call.node, settings=True)
+    if any(is_tensor(option) for value in call.values for option in options(value)):
+        return layered(call.state, receiver, call.arguments)  # `holder.model(x)` of an unknown holder
     return None
 
 

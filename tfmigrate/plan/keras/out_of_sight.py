@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 
 import libcst as cst
 
@@ -13,10 +13,23 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.strategy.model_group import Group, concerns
 from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.understand import names
-from tfmigrate.understand.contents import models_of
+from tfmigrate.understand.contents import is_layer, models_of
 from tfmigrate.understand.lifecycle import INFERENCE, Facts, ProgramFacts
-from tfmigrate.understand.program import Module
-from tfmigrate.understand.values import Method, ModelObject, Parameter, Symbol, Value, is_tensor, options, ordered
+from tfmigrate.understand.objects import receiver_of
+from tfmigrate.understand.program import Module, dotted
+from tfmigrate.understand.reaching import bindings_of, is_parameter
+from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.values import (
+    Frame,
+    Method,
+    ModelObject,
+    Parameter,
+    Symbol,
+    Value,
+    is_tensor,
+    options,
+    ordered,
+)
 from tfmigrate.walk import calls_in
 
 
@@ -77,7 +90,7 @@ def say_optimizers_out_of_sight(owner: Owner, drafts: Mapping[Module, Draft]) ->
             if source in told or argument is None:
                 continue
             if isinstance(source, Parameter):
-                missing = f"what calls {_function_of(source)} was not found"
+                missing = f"what calls {_function_of(source.frame)} was not found"
             elif isinstance(source, Symbol) and is_out_of_sight(source.name):
                 missing = f"the definition of {source.name} was not found"
             else:
@@ -92,26 +105,93 @@ def say_optimizers_out_of_sight(owner: Owner, drafts: Mapping[Module, Draft]) ->
 
 
 def say_parts_out_of_sight(owner: Owner, drafts: Mapping[Module, Draft]) -> None:
-    """A part of the model that a caller passes: `Model(x, discriminator(x))` of a parameter that no known call gives.
+    """A part of the model that a caller passes, `Model(x, discriminator(x))` of a parameter that no known call gives,
+    or that a module which was not found holds, `Dense(2)(zoo.net.output)`.
 
     Each is reported once. A function that makes layers would be right anywhere.
     """
-    told: set[Parameter] = set()
+    told: set[str | Parameter] = set()
     models = (model for group in owner.groups for whole in group.models for model in whole.base_models())
     for model in dict.fromkeys(models):
-        draft, function = drafts[model.site.frame.module], model.site.frame.function
-        for call in calls_in(function) if isinstance(function, cst.FunctionDef) else ():
-            for part in _parts_given(call, draft.facts):
-                values = draft.facts.options(part)
-                for parameter in values if len(values) == 1 else ():
-                    if isinstance(parameter, Parameter) and parameter not in told:
-                        told.add(parameter)
-                        message = (
-                            f"what calls {_function_of(parameter)} was not found: if `{parameter.name}` is a model or "
-                            "a layer, training ends in an error on Keras 3 unless it is made inside the scope of this "
-                            "strategy too; pass tfmigrate its file too, or make it in the scope"
-                        )
-                        draft.say(codes.COMPILED_OUT_OF_SIGHT, call, message, "warn")
+        draft, frame = drafts[model.site.frame.module], model.site.frame
+        for call in _calls_of(frame):
+            parts = [*_passed_parts(call, draft.facts), *_parts_held(call, frame, draft)]
+            for source, missing, called in parts:
+                if source in told:
+                    continue
+                told.add(source)
+                message = (
+                    f"{missing} was not found: if `{called}` is a model or a layer, training ends in an error on "
+                    "Keras 3 unless it is made inside the scope of this strategy too; pass tfmigrate its file too, "
+                    "or make it in the scope"
+                )
+                draft.say(codes.COMPILED_OUT_OF_SIGHT, call, message, "warn")
+
+
+_Part = tuple[str | Parameter, str, str]
+"""Where a part of a model comes from, what of that was not found, and what the part is called."""
+
+
+def _calls_of(frame: Frame) -> Iterable[cst.Call]:
+    """The calls in the code of an activation; of a module, those that stand in no function."""
+    if isinstance(frame.function, cst.FunctionDef):
+        return calls_in(frame.function)
+    functions = frame.module.all_of(cst.FunctionDef)
+    inside = {call for function in functions for call in calls_in(function)}
+    return (call for call in frame.module.calls if call not in inside)
+
+
+def _passed_parts(call: cst.Call, facts: Facts) -> Iterator[_Part]:
+    for part in _parts_given(call, facts):
+        values = facts.options(part)
+        for source in values if len(values) == 1 else ():
+            if isinstance(source, Parameter):
+                yield source, f"what calls {_function_of(source.frame)}", source.name
+            elif isinstance(source, Symbol) and is_out_of_sight(source.name) and part is not call.func:
+                yield source.name, f"the definition of {source.name}", dotted(part)
+
+
+_TENSORS = frozenset({"input", "inputs", "output", "outputs"})
+
+
+def _parts_held(call: cst.Call, frame: Frame, draft: Draft) -> Iterator[_Part]:
+    """`net.output`, or `holder.net.outputs[0]`, that a layer or a model is made of, where `holder` is out of sight."""
+    facts = draft.facts
+    if not any(_takes_tensors(value) for value in facts.options(call.func)):
+        return
+    for holder in _holders(call):
+        symbol, root = facts.symbols.get(holder, ""), holder
+        while isinstance(root, cst.Attribute):
+            root = root.value
+        if is_out_of_sight(symbol):
+            yield symbol, f"the definition of {symbol}", dotted(holder)
+        elif isinstance(root, cst.Name) and _is_passed_by_nobody(root, frame, draft.scopes):
+            yield dotted(holder), f"what calls {_function_of(frame)}", dotted(holder)
+
+
+def _holders(call: cst.Call) -> Iterator[cst.BaseExpression]:
+    """What the inputs and outputs of models belong to that a call is given: `net` of `net.output`."""
+    for arg in call.args:
+        listed = arg.value.elements if isinstance(arg.value, cst.List | cst.Tuple) else [arg]
+        for node in (element.value for element in listed):
+            tensor = node.value if isinstance(node, cst.Subscript) else node
+            if isinstance(tensor, cst.Attribute) and tensor.attr.value in _TENSORS:
+                yield tensor.value
+
+
+def _is_passed_by_nobody(name: cst.Name, frame: Frame, scopes: Scopes) -> bool:
+    """Whether a name is a parameter of a function that no known code calls, and not the object of a method."""
+    if frame.call is not None or frame.function is None:
+        return False
+    bindings = bindings_of(name, scopes)
+    own = len(bindings) == 1 and is_parameter(bindings[0]) and bindings[0].scope.node is frame.function
+    return own and name.value != receiver_of(frame.function if frame.owner is not None else None)
+
+
+def _takes_tensors(value: Value) -> bool:
+    if isinstance(value, Symbol):
+        return names.canonical(value.name) in names.MODEL_CLASSES
+    return is_layer(value) or is_tensor(value)
 
 
 def _parts_given(call: cst.Call, facts: Facts) -> Iterator[cst.BaseExpression]:
@@ -129,8 +209,9 @@ def _parts_given(call: cst.Call, facts: Facts) -> Iterator[cst.BaseExpression]:
                 yield call.func
 
 
-def _function_of(parameter: Parameter) -> str:
-    function, owner = parameter.frame.function, parameter.frame.owner
+def _function_of(frame: Frame) -> str:
+    """The function that an activation is of, for a message."""
+    function, owner = frame.function, frame.owner
     if owner is not None and isinstance(function, cst.FunctionDef) and function.name.value == "__init__":
         return f"{owner.node.name.value}()"
     return f"{function.name.value}()" if isinstance(function, cst.FunctionDef) else "this function"
