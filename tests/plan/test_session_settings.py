@@ -233,3 +233,33 @@ def test_the_names_of_another_session_are_told() -> None:
     file = check_migrated(PROGRAM.format(settings=settings))
     assert actions(file, "TFM211") == ["warn"]
     assert actions(file, "TFM501") == ["warn"]
+
+
+@pytest.mark.parametrize(
+    ("imported", "lines"),
+    [
+        ("from keras import backend as K", "K.set_session(K.get_session())\n"),
+        ("from keras.backend import get_session, set_session", "set_session(get_session())\n"),
+        ("import keras.backend.tensorflow_backend as KTF", "KTF.set_session(KTF.get_session())\n"),
+        ("from keras import backend as K", "own = K.get_session()\nK.set_session(own)\n"),
+        ("from keras import backend as K", "K.set_session(session=K.get_session())\n"),
+    ],
+)
+def test_the_session_that_keras_has_need_not_be_given_to_it(imported: str, lines: str) -> None:
+    file = check_migrated(f"{imported}\n{PROGRAM.format(settings=lines)}")
+    assert "session" not in file.after
+    assert actions(file, "TFM211") == ["rewrite"]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "own = K.get_session()\nK.set_session(own)\nown.run(fetches)\n",
+        "K.set_session(made())\n",
+        "K.set_session(K.get_session)\n",
+    ],
+)
+def test_other_sessions_of_keras_are_told(lines: str) -> None:
+    file = check_migrated(f"from keras import backend as K\n{PROGRAM.format(settings=lines)}")
+    assert lines in file.after
+    assert actions(file, "TFM211") == ["warn"]

@@ -22,6 +22,8 @@ from tfmigrate.walk import walk
 CONFIG = "tensorflow.ConfigProto"
 CONDITION = "its settings depend on a condition"
 _SESSIONS = frozenset({"tensorflow.Session", "tensorflow.InteractiveSession"})
+OF_KERAS = "keras.backend.get_session"
+"""The session that Keras has already: to give it to Keras again does nothing."""
 _OPTIONS = "tensorflow.GPUOptions"
 _DEFAULT_GRAPH = "tensorflow.get_default_graph"
 
@@ -67,7 +69,12 @@ class Reading:
                 value = assigned(mention) if mention.binds else None
                 if value is not None:
                     yield from self._names(value, mention.scope, seen)
-        elif isinstance(node, cst.Call) and symbol_of(node.func, self._facts) in {*_SESSIONS, CONFIG, _OPTIONS}:
+        elif isinstance(node, cst.Call) and symbol_of(node.func, self._facts) in {
+            *_SESSIONS,
+            OF_KERAS,
+            CONFIG,
+            _OPTIONS,
+        }:
             yield node.func
             for arg in node.args:
                 yield from self._names(arg.value, scope, seen)
@@ -89,6 +96,8 @@ class Reading:
             node, scope = self._only_value(node, scope), scope
         if not isinstance(node, cst.Call):
             raise NotOnlySettings("where it was made is unknown")
+        if symbol_of(node.func, self._facts) == OF_KERAS and not node.args:
+            return
         if symbol_of(node.func, self._facts) in _SESSIONS:
             arguments = keywords(node)
             own = {name for name, argument in arguments.items() if not self._is_default(name, argument.value)}

@@ -15,7 +15,7 @@ from tfmigrate.plan.edits import Collapse, Edit, Insert, Rank, Remove, Unwrap
 from tfmigrate.plan.keras.initializer_runs import Runs, idle_run, initializer_runs
 from tfmigrate.plan.keras.session_carried import Carried
 from tfmigrate.plan.keras.session_places import Session, is_mentioned, sessions_of, symbol_of
-from tfmigrate.plan.keras.session_reading import CONDITION, CONFIG, Reading
+from tfmigrate.plan.keras.session_reading import CONDITION, CONFIG, OF_KERAS, Reading
 from tfmigrate.plan.keras.session_settings import Settings
 from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.strategy.late_devices import SessionLines
@@ -92,6 +92,9 @@ class _Gone:
         raised = self.session.call in self.context.migration.raised
         where = ", before the strategy starts the GPUs" if raised else ""
         message = f"the session only carried settings, which tf.config takes{where}{remarks}"
+        made = settled(self.session.made, self.context.scopes) if self.session.made is not None else None
+        if isinstance(made, cst.Call) and symbol_of(made.func, self.context.facts) == OF_KERAS:
+            message = "this gave Keras the session that it had, and TensorFlow 2 has none: it is removed"
         return CallChange(codes.SESSIONS, self.session.call, message, edits[0], more=tuple(edits[1:]))
 
     def _edits(self) -> Iterator[Edit]:
