@@ -262,6 +262,10 @@ def test_another_model_is_compiled_in_the_same_words() -> None:
         ("if G > 1:\n    plain.save(f)\nelse:\n    model.save(f)\n", 0),
         ("if G > 1:\n    model.save(f)\nelse:\n    plain.save(f)\n", 1),
         ("if G > 2:\n    plain.save(f)\nelse:\n    model.save(f)\n", 1),
+        ("if G <= 1:\n    model.save(f)\nelse:\n    plain.save(f)\n", 0),
+        ("if not G > 1:\n    model.save(f)\n", 0),
+        ("if G <= 1:\n    plain.save(f)\nelse:\n    model.save(f)\n", 1),
+        ("if G < 1:\n    model.save(f)\n", 1),
         ("model.save(f)\n", 1),
     ],
 )

@@ -823,3 +823,25 @@ def test_the_name_of_a_loss_from_an_unknown_module_is_no_loss(loss: str) -> None
     imports = "from settings import chosen\nimport losses"
     other = "def distance(y_true, y_pred):\n    return y_true - y_pred\n"
     assert not actions(migrated(f"parallel.compile('sgd', {loss})\nparallel.fit(batches)\n", imports, losses=other))
+
+
+@pytest.mark.parametrize(
+    "compiled",
+    [
+        "lambda t, p: overlap(t, p)",
+        "lambda t, p: overlap(t, p) + share(t, p)",
+        "[overlap, overlap]",
+        "{'one': overlap, 'two': overlap}",
+        "[loss, loss]",
+        "[weighted(1), weighted(2)]",
+    ],
+)
+def test_what_is_out_of_sight_is_told_once_for_a_compile(compiled: str) -> None:
+    body = "def loss(t, p):\n    return overlap(t, p)\n\n\ndef weighted(by):\n    def inner(t, p):\n"
+    body += f"        return by * overlap(t, p)\n\n    return inner\n\n\nparallel.compile('sgd', {compiled})\n"
+    assert actions(migrated(body, "from measures import overlap, share\n")) == ["warn"]
+
+
+def test_each_of_two_losses_out_of_sight_is_told() -> None:
+    file = migrated("parallel.compile('sgd', [overlap, share])\n", "from measures import overlap, share\n")
+    assert actions(file) == ["warn", "warn"]

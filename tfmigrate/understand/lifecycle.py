@@ -136,6 +136,12 @@ class Use:
         return bool(self.models) or any(isinstance(option, Parallel) for option in options(self.receiver))
 
     @property
+    def is_of_keras(self) -> bool:
+        """Whether the method is that of Keras's models, and none that a class of the program defines."""
+        own = (model.instance.cls for model in self.models if model.instance is not None)
+        return self.is_of_model and all(cls.lookup(self.method) is None for cls in own)
+
+    @property
     def line(self) -> int:
         """Of the call, in the file it stands in; counted from 1."""
         return self.site.frame.module.position(self.call)[0]

@@ -115,16 +115,21 @@ def binding_above(node: cst.Name, module: Module, scopes: Scopes) -> Occurrence 
         return None
     place = module.position(node)
     bindings = bindings_of(node, scopes)
-    if len(bindings) > 1 and any(one.scope is not mention.scope or _loops(module, one.unit) for one in bindings):
+    if len(bindings) > 1 and any(one.scope is not mention.scope for one in bindings):
         return None
     above = [one for one in bindings if module.position(one.unit) < place and one.unit is not mention.unit]
     last = max(above, key=lambda one: module.position(one.node), default=None)
-    known = set(module.arms(mention.unit))
-    return last if last is not None and set(module.arms(last.unit)) <= known else None
+    if last is None or not set(module.arms(last.unit)) <= set(module.arms(mention.unit)):
+        return None
+    # In a loop that the binding stands outside of, one below may have been run in the turn before.
+    again = _loops(mention.unit, module).issubset(_loops(last.unit, module))
+    return last if len(bindings) == 1 or again else None
 
 
-def _loops(module: Module, unit: cst.CSTNode) -> bool:
-    return any(isinstance(owner, cst.For | cst.While) for owner in module.ancestors(unit))
+def _loops(unit: cst.CSTNode, module: Module) -> set[cst.CSTNode]:
+    """The loops in each of whose turns a unit is run again, or its condition asked."""
+    around = (owner for owner in module.ancestors(unit) if isinstance(owner, cst.For | cst.While))
+    return {*around, *((unit,) if isinstance(unit, cst.While) else ())}
 
 
 def values_of(

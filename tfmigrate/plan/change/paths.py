@@ -14,6 +14,7 @@ from tfmigrate.plan.change.calls import text_of, truth_of
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, Unit, assigned_in, dotted
 from tfmigrate.understand.reaching import (
+    added,
     binding_above,
     bindings_of,
     bound,
@@ -211,8 +212,13 @@ class Paths:
 
     def _made_of(self, node: cst.BaseExpression, module: Module) -> Iterator[_Part]:
         """What an expression has its end from; None for what is unknown."""
-        last = _last_part(node, self.facts[module])
+        last = _last_part(node, self.facts[module]) or self._added(node, module)
         return iter([(last, module)]) if last is not None else self._stands_for(node, module)
+
+    def _added(self, node: cst.BaseExpression, module: Module) -> cst.BaseExpression | None:
+        """What `path += ".h5"` added last."""
+        binding = binding_above(node, module, self.scopes[module]) if isinstance(node, cst.Name) else None
+        return added(binding) if binding is not None else None
 
     def _stands_for(self, node: cst.BaseExpression, module: Module) -> Iterator[_Part]:
         """What an expression is, by another name; None for what is unknown."""

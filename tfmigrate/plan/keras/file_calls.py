@@ -45,5 +45,5 @@ def is_load_model(call: cst.Call, facts: Facts) -> bool:
 
 
 def is_of_keras(use: Use, method: str) -> bool:
-    """Whether a method is called on a model of Keras, and not one that a class of the program defines."""
-    return use.method == method and use.is_of_model and all(model.instance is None for model in use.models)
+    """Whether a method of Keras's models is called."""
+    return use.method == method and use.is_of_keras

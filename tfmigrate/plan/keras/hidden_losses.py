@@ -18,9 +18,11 @@ from tfmigrate.understand.values import FunctionValue, ordered
 from tfmigrate.walk import walk
 
 
-def hidden_losses(facts: Facts) -> Iterator[CallChange]:
-    """Losses from an unknown module: whether they compare the samples of a batch cannot be determined."""
-    seen: set[cst.CSTNode] = set()
+def hidden_losses(facts: Facts, hidden: HiddenParts) -> Iterator[CallChange]:
+    """Losses from an unknown module: whether they compare the samples of a batch cannot be determined. Each is told
+    once for a compile(), and not where `hidden` tells of what a lambda calls."""
+    seen: set[cst.CSTNode] = {part for function in hidden.told for part in walk(function)}
+    told: set[tuple[cst.Call, str]] = set()
     for use in facts.uses:
         if use.method != "compile" or not use.is_of_model:
             continue
@@ -30,9 +32,10 @@ def hidden_losses(facts: Facts) -> Iterator[CallChange]:
             if part in words:
                 continue
             name = facts.symbols.get(part, "") if isinstance(part, cst.Name | cst.Attribute) else ""
-            if not is_out_of_sight(name) or part in seen:
+            if not is_out_of_sight(name) or part in seen or (use.call, name) in told:
                 continue
             seen.update(walk(part))
+            told.add((use.call, name))
             message = (
                 f"the definition of {name} was not found beside this file, above it, or in a folder that it adds to "
                 "sys.path: if it computes over the whole batch or returns one number, each replica would see only its "
@@ -42,23 +45,33 @@ def hidden_losses(facts: Facts) -> Iterator[CallChange]:
             yield CallChange(codes.BATCH_LOSS, part, message, action="warn")
 
 
-def hidden_parts(facts: Facts, modules: Mapping[Module, Facts]) -> Iterator[CallChange]:
-    """Losses that call a function from an unknown module, and that are not known to compute over the whole batch."""
-    reader = Reader(modules)
-    for shown in compiled(facts):
-        functions = [value for value in ordered(shown.values) if isinstance(value, FunctionValue)]
-        if shown.is_metric or any(map(reader.mixes_samples, functions)):
-            continue
-        hidden = [(function, name) for function in functions for name in reader.out_of_sight(function)]
-        if hidden:
-            function, name = hidden[0]
+class HiddenParts:
+    """Losses that call functions from unknown modules, and that are not known to compute over the whole batch. Each is
+    told where it is first compiled."""
+
+    def __init__(self, facts: Facts, modules: Mapping[Module, Facts]) -> None:
+        reader = Reader(modules)
+        self.told: dict[cst.CSTNode, tuple[cst.BaseExpression, FunctionValue, list[str]]] = {}
+        """Of each function where it is compiled, and what it calls."""
+        for shown in compiled(facts):
+            functions = [value for value in ordered(shown.values) if isinstance(value, FunctionValue)]
+            if shown.is_metric or any(map(reader.mixes_samples, functions)):
+                continue
+            hidden = [(function, names) for function in functions if (names := reader.out_of_sight(function))]
+            for function, names in hidden[:1]:
+                self.told.setdefault(function.node, (shown.node, function, names))
+
+    def changes(self) -> Iterator[CallChange]:
+        for node, function, hidden in self.told.values():
+            listed = " and ".join(f"{name}()" for name in hidden)
+            found = "definition was" if len(hidden) == 1 else "definitions were"
             message = (
-                f"{called(function)} calls {name}(), whose definition was not found beside this file, above it, or in "
+                f"{called(function)} calls {listed}, whose {found} not found beside this file, above it, or in "
                 "a folder that it adds to sys.path: if that computes over the whole batch or returns one number, each "
                 "replica would see only its own part, and Keras 3 would multiply the number; pass tfmigrate its file "
                 "there too, or make sure that it returns one value for each sample"
             )
-            yield CallChange(codes.BATCH_LOSS, shown.node, message, action="warn")
+            yield CallChange(codes.BATCH_LOSS, node, message, action="warn")
 
 
 def _words_in(node: cst.CSTNode) -> Iterator[cst.CSTNode]:

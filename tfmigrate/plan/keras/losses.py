@@ -15,7 +15,7 @@ from tfmigrate.plan.data.generators import is_out_of_sight
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Rank, Replace
 from tfmigrate.plan.keras.compiled_functions import Shown, called, called_by, compiled, parameters_of, returned_by
-from tfmigrate.plan.keras.hidden_losses import hidden_losses, hidden_parts
+from tfmigrate.plan.keras.hidden_losses import HiddenParts, hidden_losses
 from tfmigrate.plan.keras.mean_losses import as_rows, means_of
 from tfmigrate.plan.keras.mixed_samples import Reader
 from tfmigrate.plan.keras.sample_shapes import name_of
@@ -32,8 +32,9 @@ def check(context: Context) -> Iterator[CallChange]:
     if not context.migration.spreads:
         return
     yield from batch_losses(context.spread, context.modules, context.single, context.draft)
-    yield from hidden_losses(context.spread)
-    yield from hidden_parts(context.spread, context.modules)
+    hidden = HiddenParts(context.spread, context.modules)
+    yield from hidden_losses(context.spread, hidden)
+    yield from hidden.changes()
     yield from loss_layers(context.facts, context.modules, context.single)
 
 

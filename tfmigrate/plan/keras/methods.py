@@ -84,14 +84,9 @@ def keras_calls(facts: Facts, *methods: str) -> Iterator[Use]:
     """A use for each call of these methods of Keras's models."""
     seen: set[cst.Call] = set()
     for use in facts.uses:
-        if use.method in methods and use.call not in seen and _is_keras(use):
+        if use.method in methods and use.call not in seen and use.is_of_keras:
             seen.add(use.call)
             yield use
-
-
-def _is_keras(use: Use) -> bool:
-    """Whether the method is Keras's, not one of the program's own class."""
-    return use.is_of_model and not any(model.instance is not None for model in use.models)
 
 
 def _is_categorical(use: Use, facts: Facts) -> bool:

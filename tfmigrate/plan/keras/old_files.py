@@ -9,11 +9,13 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import is_none, keywords
 from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.strategy.guards import negated
 from tfmigrate.understand.contents import models_of
 from tfmigrate.understand.lifecycle import LOADING, SAVING, TRAINING, ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import ClassValue, FunctionValue, ModelObject, Value, options
 from tfmigrate.walk import walk
+from tfmigrate.written import Written
 
 
 def say_files_of_old_runs(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:
@@ -88,15 +90,27 @@ def _has_weights(model: ModelObject) -> bool:
 
 
 def _is_on_the_other_side(use: Use, wrap: Wrap) -> bool:
-    """Whether a call stands in the arm of a later `if` with the wrap's own test, in which nothing was wrapped."""
-    return any(
-        isinstance(owner, cst.If)
-        and isinstance(guard.node, cst.If)
-        and owner.test.deep_equals(guard.node.test)
-        and (block is owner.body) != (guard.arm == "body")
-        for guard in wrap.guards
+    """Whether a call stands in the arm of a later `if` with the wrap's own test, or its opposite, in which nothing was
+    wrapped."""
+    arms = [
+        _asked(owner.test, holds=block is owner.body)
         for owner, block in use.site.frame.module.arms(use.site.unit)
-    )
+        if isinstance(owner, cst.If)
+    ]
+    for guard in wrap.guards:
+        if isinstance(guard.node, cst.If):
+            test, holds = _asked(guard.node.test, holds=guard.arm == "body")
+            opposite = negated(Written.at(test)).tree
+            if any(asked.deep_equals(test if held != holds else opposite) for asked, held in arms):
+                return True
+    return False
+
+
+def _asked(test: cst.BaseExpression, *, holds: bool) -> tuple[cst.BaseExpression, bool]:
+    """A condition without `not` in front of it, and whether it holds."""
+    while isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        test, holds = test.expression, not holds
+    return test, holds
 
 
 def _has_own(cls: ClassValue, method: str) -> bool:
