@@ -9,7 +9,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import is_none, keywords
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.strategy.guards import negated
+from tfmigrate.plan.strategy.negations import negated
 from tfmigrate.understand.contents import models_of
 from tfmigrate.understand.lifecycle import LOADING, SAVING, TRAINING, ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module
