@@ -60,3 +60,21 @@ def test_where_nothing_is_the_model_yet_the_caller_makes_the_scope() -> None:
     file = check_migrated(text)
     assert "with strategy.scope():\n    net = Net(4)\n    net.train()\n" in file.after
     assert "    def train(self):\n        rate = SGD(0.1)\n" in file.after
+
+
+@pytest.mark.parametrize("between", ["self.rate = 1", "self.model.mark = 1", "self.gpus, rest[0] = 2, 1"])
+def test_another_attribute_of_the_same_object_that_is_set_between_them_changes_nothing(between: str) -> None:
+    lines = ["rest = [0]", "rate = SGD(0.1)", between, "self.spread()", "self.parallel.compile(rate, 'mse')"]
+    file = check_migrated(PROGRAM.format(lines="\n        ".join(lines), receiver="self.parallel"))
+    assert f"{SCOPE}rate = SGD(0.1)\n" in file.after
+
+
+def test_where_the_model_is_bound_between_them_the_caller_makes_the_scope() -> None:
+    lines = ["rate = SGD(0.1)", "self.chosen = self.model", "self.chosen.compile(rate, 'mse')"]
+    text = PROGRAM.format(lines="\n        ".join(lines), receiver="self.chosen")
+    text = text.replace("self.model = Seq", "model = Seq").replace("(self.model, self.gpus)", "(self.base, self.gpus)")
+    text = text.replace("self.gpus = gpus", "self.gpus = gpus\n        self.model = multi_gpu_model(model, gpus)")
+    text = text.replace("    def spread(self):\n        self.parallel = multi_gpu_model(self.base, self.gpus)\n\n", "")
+    text = text.replace("        self.chosen.fit(x, y)\n", "") + "net.chosen.fit(x, y)\n"
+    file = check_migrated(text)
+    assert "with strategy.scope():\n    net = Net(4)\n    net.train()\n" in file.after

@@ -57,6 +57,15 @@ def _bound_in(unit: cst.CSTNode) -> Iterator[cst.CSTNode]:
     """The names and attributes that a unit, or a part of it, gives a value to."""
     for part in walk(unit):
         if isinstance(part, cst.AssignTarget | cst.AugAssign | cst.AnnAssign | cst.For | cst.NamedExpr):
-            yield from walk(part.target)
+            yield from _set_by(part.target)
         elif isinstance(part, cst.AsName):
-            yield from walk(part.name)
+            yield from _set_by(part.name)
+
+
+def _set_by(target: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """What an assignment to a target gives a value to: of `self.a.b` that is `b` alone."""
+    if isinstance(target, cst.Tuple | cst.List):
+        for element in target.elements:
+            yield from _set_by(element.value)
+    else:
+        yield target

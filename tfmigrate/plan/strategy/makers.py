@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import libcst as cst
 
 from tfmigrate.plan.draft import Draft
+from tfmigrate.plan.strategy.far_models import model_at
 from tfmigrate.plan.strategy.model_group import (
     Group,
     common_frame,
@@ -126,7 +127,8 @@ def _reachable_far(group: Group, site: Site, drafts: Mapping[Module, Draft]) -> 
     """Whether a site outside the owner can stand under `model.distribute_strategy` beside its compile()."""
     for use in group.compiles:
         if site in use.parts and site.frame is use.site.frame:
-            return _known_before(use, site.unit, drafts[site.frame.module])
+            known = _known_before(use, site.unit, drafts[site.frame.module])
+            return known and model_at(site, use, group.wraps) is not None
     return False
 
 
