@@ -41,6 +41,9 @@ def test_an_escape_that_python_warns_of_is_no_matter(tmp_path: Path, monkeypatch
         ("model.load_weights('other_{0}.hdf5'.format(3))", False),
         ("model.load_weights('best_{0}.hdf5')\nmodel.save_weights('best_{0}.hdf5')", False),
         ("print('best_{0}.hdf5')", False),
+        # It writes another file.
+        ("model.load_weights('best_{0}.hdf5')\nmodel.save_weights('last.hdf5')", True),
+        ("path = 'best_{0}.hdf5'\nmodel.save_weights(path)\nmodel.load_weights('best_{0}.hdf5')", False),
     ],
 )
 def test_a_script_that_reads_a_renamed_file_is_named(
@@ -53,6 +56,41 @@ def test_a_script_that_reads_a_renamed_file_is_named(
     result = migrate.check(["."], Settings(jobs=1))
     found = [file.path for file, finding in result.findings if "evaluate" in file.path and finding.code == "TFM205"]
     assert found == (["tools/evaluate.py"] if told else [])
+
+
+SECOND = WRITER.replace("runs/best_{epoch:02d}", "runs/second") + "{line}\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("parallel.load_weights('runs/best_{0}.hdf5'.format(3))", [11]),
+        ("parallel.load_weights('runs/best_{0}.hdf5'.format(3))  # tfmigrate: skip", []),
+        ("parallel.load_weights('runs/second.hdf5')", []),
+        ("print('runs/best_{0}.hdf5')", []),
+    ],
+)
+def test_another_program_of_the_run_that_reads_a_renamed_file_is_told_of_it(
+    line: str, told: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("train.py").write_text(WRITER)
+    Path("tune.py").write_text(SECOND.replace("{line}", line))
+    files = {file.path: file for file in migrate.check(["."], Settings(jobs=1)).files}
+    found = [finding for finding in files["tune.py"].findings if "by train.py" in finding.message]
+    assert [finding.line for finding in found] == told
+    assert files["tune.py"].status == "migrated"
+    assert not any("by tune.py" in finding.message for finding in files["train.py"].findings)
+
+
+def test_one_sentence_names_all_that_write_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("one", "two"):
+        Path(f"{name}.py").write_text(WRITER)
+    Path("evaluate.py").write_text("model.load_weights('best_{0}.hdf5')\n")
+    result = migrate.check(["."], Settings(jobs=1))
+    (message,) = (finding.message for file, finding in result.findings if file.path == "evaluate.py")
+    assert "now, by one.py and two.py: this would" in message
 
 
 SAVER = """

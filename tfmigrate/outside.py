@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tfmigrate.files import scan, source
 from tfmigrate.plan.selection import Selection
@@ -44,8 +44,29 @@ def reported(
         found = [finding for question in concerned for finding in question.findings_of(file.path, text)]
         if not found:
             continue
-        selection = Selection(settings.for_file(file.path), read_suppressions(text))
-        allowed = tuple(finding for finding in found if selection.allows(finding.code, finding.line))
+        allowed = _allowed(found, file.path, text, settings)
         if allowed:
             files.append(FileResult(file.path, "unchanged", allowed, before=text, after=text))
     return files
+
+
+def with_findings(
+    files: Sequence[FileResult], found: Iterable[tuple[str, Finding]], settings: Settings
+) -> list[FileResult]:
+    """The files, each with what was found in it beside, where nothing is reported of that line by the same rule."""
+    by_path: dict[str, list[Finding]] = {}
+    for path, finding in found:
+        by_path.setdefault(path, []).append(finding)
+    return [_with(file, by_path.get(file.path, ()), settings) for file in files]
+
+
+def _with(file: FileResult, found: Iterable[Finding], settings: Settings) -> FileResult:
+    told = {(finding.line, finding.code) for finding in file.findings}
+    new = [finding for finding in found if (finding.line, finding.code) not in told]
+    allowed = _allowed(new, file.path, file.before, settings) if new else ()
+    return replace(file, findings=tuple(sorted((*file.findings, *allowed)))) if allowed else file
+
+
+def _allowed(found: Iterable[Finding], path: str, text: str, settings: Settings) -> tuple[Finding, ...]:
+    selection = Selection(settings.for_file(path), read_suppressions(text))
+    return tuple(finding for finding in found if selection.allows(finding.code, finding.line))

@@ -6,7 +6,8 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tfmigrate.file_names import MODEL, OLD_ENDINGS, WEIGHTS, longest_part, needed_by, shape_of_last
@@ -18,9 +19,11 @@ from tfmigrate.result import FileResult, Finding
 _READS = re.compile(r"load_weights|load_model|h5py|os\.path\.(exists|isfile)|glob")
 _LOADS_MODELS = re.compile(r"\b(load_model|model_from_json)\(")
 _WRITES = re.compile(r"save_weights|ModelCheckpoint|\.save\(")
+_READERS = frozenset({"load_weights", "load_model", "File", "exists", "isfile", "glob"})
 _SAVES_MODELS = re.compile(r"\.save\(|\b(save_model|to_json|ModelCheckpoint)\(")
 _REGISTERED = re.compile(r"register_keras_serializable\(package=[\"'](keras_2|frozen)[\"']\)\s+(def|class) (\w+)")
 """The definitions that are written into programs and that files of whole models name."""
+_LATER = ", once this script runs on the same Keras"
 _OF_MODELS = (MODEL, *OLD_ENDINGS, ".json")
 
 
@@ -32,28 +35,52 @@ class _Mention:
     reads: re.Pattern[str]
     """What a script does with it, as its text shows."""
     code: str
-    message: str
+    says: tuple[str, str]
+    """What stands before and behind the files that the mention is of, so that one sentence can name several."""
+    by: str
 
 
 def of_written_files(files: Sequence[FileResult]) -> Question | None:
     """What is asked of other Python files, after these have been migrated: whether they mention a file which has
     another name now, or which they cannot load any more. A script that writes files of that name itself reads its
     own."""
-    mentions: dict[str, list[_Mention]] = {}
-    for mention in (*_renamed(files), *_with_helpers(files)):
-        mentions.setdefault(shape_of_last(mention.name), []).append(mention)
+    mentions = _by_shape([*_renamed(files, _LATER), *_with_helpers(files)])
     if not mentions:
         return None
     needles = {longest_part(_base(named[0].name)).encode() for named in mentions.values()}
 
     def findings_of(_: str, text: str) -> Iterator[Finding]:
-        return iter(()) if _WRITES.search(text) else _findings(text, mentions)
+        return _findings(text, mentions)
 
     return Question(needles, findings_of)
 
 
-def _renamed(files: Sequence[FileResult]) -> Iterator[_Mention]:
-    """The files that the program wrote under these names before."""
+def _by_shape(mentions: Iterable[_Mention]) -> dict[str, list[_Mention]]:
+    found: dict[str, list[_Mention]] = {}
+    for mention in mentions:
+        found.setdefault(shape_of_last(mention.name), []).append(mention)
+    return found
+
+
+def in_other_programs(files: Sequence[FileResult], groups: Sequence[Sequence[str]]) -> Iterator[tuple[str, Finding]]:
+    """What is reported of a migrated program that reads what another one of the run writes under another name now, by
+    the path of the file."""
+    renamed = []
+    for group in map(frozenset, groups):
+        mentions = list(_renamed([file for file in files if file.path in group]))
+        if mentions:
+            renamed.append((group, mentions))
+    for file in files:
+        if file.changed and file.path.endswith(".py"):
+            mentions = [each for own, found in renamed if file.path not in own for each in found]
+            kept = {shape_of_last(text) for text, _, _ in _strings(file.after)} if mentions else ()
+            still = [mention for mention in mentions if shape_of_last(mention.name) in kept]
+            for finding in _findings(file.before, _by_shape(still)) if still else ():
+                yield file.path, finding
+
+
+def _renamed(files: Sequence[FileResult], when: str = "") -> Iterator[_Mention]:
+    """The files that the program wrote under these names before. `when`: when others can follow it."""
     for file in files:
         if not file.changed or not any(finding.code == codes.WEIGHT_FILES for finding in file.findings):
             continue
@@ -63,11 +90,11 @@ def _renamed(files: Sequence[FileResult]) -> Iterator[_Mention]:
                 names = [old.removesuffix(ending) + new for new in (WEIGHTS, MODEL, ".h5") if old.endswith(ending)]
                 new = next((name for name in names if name in after), None)
                 if new is not None and _is_telling(old):
-                    message = (
-                        f"{file.path} writes {_base(old)!r} as {_base(new)!r} now, and this would go on reading the "
-                        "old file: change the name here too, once this script runs on the same Keras"
+                    says = (
+                        f"{_base(old)!r} is written as {_base(new)!r} now, by ",
+                        f": this would go on reading the old file; change the name here too{when}",
                     )
-                    yield _Mention(old, _READS, codes.WEIGHT_FILES, message)
+                    yield _Mention(old, _READS, codes.WEIGHT_FILES, says, file.path)
 
 
 def _with_helpers(files: Sequence[FileResult]) -> Iterator[_Mention]:
@@ -83,11 +110,11 @@ def _with_helpers(files: Sequence[FileResult]) -> Iterator[_Mention]:
         for name in sorted(names):
             if not name.endswith(WEIGHTS) and _is_telling(name):
                 for code, what in needed.items():
-                    message = (
-                        f"if this is a model that {file.path} saves, its {what} is needed here: copy its definition, "
-                        "or import it"
+                    says = (
+                        "if this is a model that is saved by ",
+                        f", its {what} is needed here: copy its definition, or import it",
                     )
-                    yield _Mention(name, _LOADS_MODELS, code, message)
+                    yield _Mention(name, _LOADS_MODELS, code, says, file.path)
 
 
 def _is_telling(name: str) -> bool:
@@ -100,10 +127,41 @@ def _base(name: str) -> str:
 
 
 def _findings(text: str, mentions: Mapping[str, Sequence[_Mention]]) -> Iterator[Finding]:
+    only_read = _only_read(text) if _WRITES.search(text) else None
     for name, line, column in _strings(text):
-        for mention in mentions.get(shape_of_last(name), ()):
+        shape = shape_of_last(name)
+        if only_read is not None and shape not in only_read:
+            continue
+        told: dict[tuple[str, tuple[str, str]], dict[str, None]] = {}
+        for mention in mentions.get(shape, ()):
             if mention.reads.search(text):
-                yield Finding(line, column, mention.code, mention.message, "warn")
+                told.setdefault((mention.code, mention.says), {})[mention.by] = None
+        for (code, (before, behind)), by in told.items():
+            yield Finding(line, column, code, f"{before}{' and '.join(by)}{behind}", "warn")
+
+
+def _only_read(text: str) -> frozenset[str]:
+    """The shapes of the file names that a script only loads: it writes none of these itself."""
+    try:
+        with reading_code():
+            tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return frozenset()
+    names, loaded = Counter(_named_in(tree)), Counter[str]()
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and _last_name(call.func) in _READERS:
+            loaded.update(_named_in(call))
+    return frozenset(shape for shape, count in names.items() if loaded[shape] >= count)
+
+
+def _named_in(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield shape_of_last(node.value)
+
+
+def _last_name(func: ast.expr) -> str:
+    return func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
 
 
 def _strings(text: str) -> Iterator[tuple[str, int, int]]:

@@ -76,6 +76,7 @@ def survey_of(paths: Sequence[str], settings: Settings, tell: Tell | None = None
     files = [*_migrated(read, settings, tell), *unreadable, *scanned.errors]
     files += _odd_pins(read.files, settings, {file.path for file in files})
     files += _outside(files, read.files, paths, settings)
+    files = _of_other_programs(files, read.groups, settings)
     around = _around(files, paths, settings, read.files)
     files = [*(_with_shell_lines(file, read.files, settings) for file in files), *(each.result for each in around)]
     read = read.joined_by(around)
@@ -137,6 +138,17 @@ def _outside(
 
     questions = (importers.of_removed_names(files), readers.of_written_files(files))
     return outside.reported(questions, read, paths, settings)
+
+
+def _of_other_programs(
+    files: list[FileResult], groups: Sequence[Sequence[str]], settings: Settings
+) -> list[FileResult]:
+    """The files, with what concerns what other programs of the run write."""
+    if sum(any(file.changed for file in files if file.path in group) for group in map(set, groups)) < 2:
+        return files
+    from tfmigrate import outside, readers  # Late: most runs change one program.
+
+    return outside.with_findings(files, readers.in_other_programs(files, groups), settings)
 
 
 def _is_told(file: FileResult, read: Mapping[str, Decoded], searched: Set[str]) -> bool:
