@@ -180,6 +180,28 @@ def test_an_import_fails_whatever_guards_what_it_imports() -> None:
     assert codes("try:\n    from tensorflow import set_random_seed\nexcept ImportError:\n    pass\n") == []
 
 
+NEITHER = """\
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+try:
+    from keras.engine import saving
+except ImportError:
+    from keras.engine import topology as saving
+
+model = Sequential([Dense(1, input_shape=(4,))])
+saving.load_weights_from_hdf5_group(file, model.layers)
+print(multi_gpu_model(model, 2).predict(x))
+"""
+
+
+def test_a_name_that_neither_of_two_modules_has_is_told_where_it_is_read() -> None:
+    findings = migrate_bytes(NEITHER.encode(), "x.py", Settings()).findings
+    (told,) = (finding for finding in findings if finding.code == "TFM501")
+    assert told.line == 10
+    assert told.message.endswith(": call load_weights(path) of a model of these layers")
+
+
 def test_a_name_that_may_be_of_a_module_out_of_sight_takes_any_keyword() -> None:
     head = "from tensorflow import keras\n"
     code = "if mine:\n    from .own import Dense\nelse:\n    from tensorflow.keras.layers import Dense\n"

@@ -76,8 +76,7 @@ class Reader:
                 continue
             named = sorted(symbol.name for symbol in self._symbols(node))
             root = root_of(node)
-            failed_before = self._lacking(self._facts.symbols.get(root, ""))
-            if not failed_before and self._means_a_library(root) and all(map(self._lacking, named)):
+            if not self._fails_before(root) and self._means_a_library(root) and all(map(self._lacking, named)):
                 yield self._lack(node, named[0])
 
     def _through_stars(self) -> Iterator[Lack]:
@@ -90,6 +89,11 @@ class Reader:
             if isinstance(node, cst.Name) and node.value not in bound and self._lacking(full):
                 if any(brought(source, node.value) == full for source in sources):
                     yield self._lack(node, full)
+
+    def _fails_before(self, root: cst.BaseExpression) -> bool:
+        """Whether what a name stands for is lacking itself: where a handler imports something else, all of it."""
+        imported = [symbol.name for symbol in self._symbols(root)] if root in self._facts.values else []
+        return all(map(self._lacking, imported or [self._facts.symbols.get(root, "")]))
 
     def _symbols(self, node: cst.BaseExpression) -> list[Symbol]:
         return [option for option in options(self._facts.values[node]) if isinstance(option, Symbol)]
