@@ -90,12 +90,12 @@ class Reader:
                 if any(brought(source, node.value) == full for source in sources):
                     yield self._lack(node, full)
 
-    def _fails_before(self, root: cst.BaseExpression) -> bool:
+    def _fails_before(self, root: cst.CSTNode) -> bool:
         """Whether what a name stands for is lacking itself: where a handler imports something else, all of it."""
         imported = [symbol.name for symbol in self._symbols(root)] if root in self._facts.values else []
         return all(map(self._lacking, imported or [self._facts.symbols.get(root, "")]))
 
-    def _symbols(self, node: cst.BaseExpression) -> list[Symbol]:
+    def _symbols(self, node: cst.CSTNode) -> list[Symbol]:
         return [option for option in options(self._facts.values[node]) if isinstance(option, Symbol)]
 
     def _means_a_library(self, node: cst.CSTNode) -> bool:
