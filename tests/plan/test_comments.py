@@ -124,12 +124,42 @@ parallel = multi_gpu_model(model, gpus=G)"""
     [
         "# Two layers are enough.\nwith tf.device('/cpu:0'):\n    model = Sequential([Dense(4, input_shape=(4,))])",
         "# The CPU does this.\n\nwith tf.device('/cpu:0'):\n    model = Sequential([Dense(4, input_shape=(4,))])",
-        "with tf.device('/cpu:0'):\n    # Two layers\n    model = Sequential([Dense(4, input_shape=(4,))])  # cpu",
+        "with tf.device('/cpu:0'):\n    # Two layers\n    model = Sequential([Dense(4, input_shape=(4,))])  # linear",
     ],
 )
 def test_what_a_device_block_holds_keeps_its_comments(block: str) -> None:
     expected = re.findall("#[^\n]*", block)
     assert comments(built=f"{block}\nparallel = multi_gpu_model(model, gpus=G)") == expected
+
+
+def test_a_claim_behind_a_statement_of_a_device_block_goes() -> None:
+    block = "with tf.device('/cpu:0'):\n    model = Sequential([Dense(4, input_shape=(4,))])  # load it on the CPU"
+    assert comments(built=f"{block}\nparallel = multi_gpu_model(model, gpus=G)") == []
+
+
+def test_a_comment_in_a_paragraph_of_its_own_stays_where_it_is() -> None:
+    block = "model = Sequential([Dense(4, input_shape=(4,))])\n# model.load_weights(path)\n\n# On both GPUs\n"
+    built = f"{block}parallel = multi_gpu_model(model, gpus=G)"
+    file = check_migrated(PROGRAM.format(imports=IMPORTS, above="", built=built))
+    above, below = file.after.split("with strategy.scope():")
+    assert "# On both GPUs" in above
+    assert "# model.load_weights(path)" in below
+
+
+def test_comments_of_a_choice_and_of_what_it_holds_keep_their_order() -> None:
+    built = "model = Sequential([Dense(4, input_shape=(4,))])\n# Parallelize\nif G > 1:\n    # on several GPUs\n    "
+    built += "model = multi_gpu_model(model, gpus=G)\nparallel = model"
+    file = check_migrated(PROGRAM.format(imports=IMPORTS, above="", built=built))
+    assert "# Parallelize\n# on several GPUs\nstrategy = " in file.after
+
+
+@pytest.mark.parametrize(
+    ("comment", "stays"), [("# Make a session", False), ("# Take memory as needed", True), ("# sess = None", True)]
+)
+def test_what_is_said_of_a_session_goes_with_it(comment: str, stays: bool) -> None:
+    lines = "c = tf.ConfigProto()\nc.gpu_options.allow_growth = True\n"
+    above = f"{lines}{comment}\ntf.keras.backend.set_session(tf.Session(config=c))"
+    assert comments(above) == ([comment] if stays else [])
 
 
 def test_a_device_block_that_stays_keeps_its_comment() -> None:
@@ -319,7 +349,11 @@ parallel.fit(batches)
         # Code that somebody has switched off.
         (
             "TensorBoard(\n    'logs',\n    # update_freq=3,\n    batch_size=32,\n    # histogram_freq=1,\n)",
-            "# update_freq=3,\nTensorBoard(\n    'logs',\n    # histogram_freq=1,\n)",
+            "TensorBoard(\n    'logs',\n    # update_freq=3,\n    # histogram_freq=1,\n)",
+        ),
+        (
+            "TensorBoard(\n    # update_freq=3,\n    batch_size=32,\n    log_dir='logs',\n)",
+            "TensorBoard(\n    # update_freq=3,\n    log_dir='logs',\n)",
         ),
     ],
 )

@@ -161,7 +161,7 @@ class _Editor(cst.CSTTransformer):
                 args[position] = args[position].with_changes(comma=separator)  # Its own comma ended the list.
         if args:
             args[-1] = args[-1].with_changes(comma=last_comma, whitespace_after_arg=self._without_moved(last_space))
-        return spaced(changed.with_changes(args=args), edit)
+        return spaced(changed.with_changes(args=args), edit, self.edits.forgotten)
 
     def _without_moved(self, space: cst.BaseParenthesizableWhitespace) -> cst.BaseParenthesizableWhitespace:
         """Space behind an argument, without a comment that goes, or that is written elsewhere."""
@@ -349,9 +349,19 @@ class _Editor(cst.CSTTransformer):
                 said.append(text)
         return said
 
+    def orphaned_apart(self, unit: cst.CSTNode) -> list[cst.EmptyLine]:
+        lines: list[cst.EmptyLine] = list(getattr(unit, "leading_lines", ()))
+        while lines and lines[-1].comment is None:
+            lines.pop()
+        last = max((number for number, line in enumerate(lines, 1) if line.comment is None), default=0)
+        texts = [line.comment for line in lines[:last] if line.comment is not None]
+        return [cst.EmptyLine(comment=comment) for comment in texts if comment not in self.edits.forgotten]
+
     def _comments_in(self, node: cst.CSTNode) -> list[str]:
-        """The text of every comment in a node of the program that stays in the file."""
-        return [comment.value for comment in comments_of(node) if comment not in self.edits.forgotten]
+        """The text of every comment in a node of the program that stays in the file, those above it first."""
+        above = {line.comment for line in getattr(node, "leading_lines", ()) if line.comment is not None}
+        staying = [comment for comment in comments_of(node) if comment not in self.edits.forgotten]
+        return [comment.value for comment in sorted(staying, key=lambda comment: comment not in above)]
 
     def leading(self, unit: cst.CSTNode) -> list[cst.EmptyLine]:
         """The lines above a unit, without the comments that go."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Container, Sequence
 from itertools import pairwise
 
 import libcst as cst
@@ -41,39 +42,53 @@ def in_column(source: cst.Arg, keyword: str) -> cst.AssignEqual | cst.MaybeSenti
     return equal.with_changes(whitespace_before=cst.SimpleWhitespace(" " * width))
 
 
-def spaced(call: cst.Call, edit: Arguments) -> cst.Call:
+def spaced(call: cst.Call, edit: Arguments, forgotten: Container[cst.CSTNode]) -> cst.Call:
     """A call whose arguments are those of an edit, where some are dropped: their comments, behind them and above them,
-    are dropped too. Those of the arguments that stay are kept."""
+    are dropped too. Those of the arguments that stay are kept, and arguments that are comments, but for `forgotten`."""
     places = {arg: number for number, arg in enumerate(edit.call.args)}
     stood = [places.get(argument.source, -1) if argument.source is not None else -1 for argument in edit.arguments]
     spaces, args, before = space_round(edit.call), list(call.args), call.whitespace_before_args
     if not places:
         return call
     if not stood:
-        return call.with_changes(whitespace_before_args=_all_gone(spaces))
+        return call.with_changes(whitespace_before_args=_all_gone(spaces, forgotten))
     if 0 < stood[0] == min(stood) and isinstance(before, cst.ParenthesizedWhitespace):
-        before = _joined(spaces[: stood[0] + 1])
+        before = _joined(spaces[: stood[0] + 1], forgotten)
     for position, (place, following) in enumerate(pairwise(stood)):
         if 0 <= place < following - 1:
-            args[position] = _followed(args[position], _joined(spaces[place + 1 : following + 1]))
+            args[position] = _followed(args[position], _joined(spaces[place + 1 : following + 1], forgotten))
     if 0 <= stood[-1] < len(places) - 1 and isinstance(spaces[-1], cst.ParenthesizedWhitespace):
-        args[-1] = _followed(args[-1], _joined(spaces[stood[-1] + 1 :]))
+        args[-1] = _followed(args[-1], _joined(spaces[stood[-1] + 1 :], forgotten))
     return call.with_changes(args=args, whitespace_before_args=before)
 
 
-def _joined(spaces: Sequence[cst.BaseParenthesizableWhitespace]) -> cst.BaseParenthesizableWhitespace:
+def _joined(
+    spaces: Sequence[cst.BaseParenthesizableWhitespace], forgotten: Container[cst.CSTNode]
+) -> cst.BaseParenthesizableWhitespace:
     """One space instead of several: the line is ended as by the first, and the next one begins as after the last. A
     break among what is dropped goes too."""
     breaks = [space for space in spaces if isinstance(space, cst.ParenthesizedWhitespace)]
     inner = not any(isinstance(space, cst.ParenthesizedWhitespace) for space in (spaces[0], spaces[-1]))
     if not breaks or (inner and not any(map(comments_in, breaks))):
         return spaces[-1]
-    return breaks[-1].with_changes(first_line=breaks[0].first_line)
+    staying = [
+        line
+        for space in breaks[:-1]
+        for line in space.empty_lines
+        if line.comment is not None and line.comment not in forgotten and _SWITCHED_OFF.match(line.comment.value)
+    ]
+    return breaks[-1].with_changes(first_line=breaks[0].first_line, empty_lines=[*staying, *breaks[-1].empty_lines])
 
 
-def _all_gone(spaces: Sequence[cst.BaseParenthesizableWhitespace]) -> cst.BaseParenthesizableWhitespace:
+_SWITCHED_OFF = re.compile(r"#\s*\w+\s*=(?!=)")
+"""An argument that somebody has switched off: it stays among the others."""
+
+
+def _all_gone(
+    spaces: Sequence[cst.BaseParenthesizableWhitespace], forgotten: Container[cst.CSTNode]
+) -> cst.BaseParenthesizableWhitespace:
     """The space between brackets that nothing is left in: one line, but for comments that stay."""
-    space = _joined(spaces)
+    space = _joined(spaces, forgotten)
     return space if comments_in(space) else cst.SimpleWhitespace("")
 
 

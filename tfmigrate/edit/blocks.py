@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -43,6 +43,9 @@ class Editor(Protocol):
 
     def orphaned(self, unit: cst.CSTNode) -> list[cst.EmptyLine]:
         """The comments of a unit that goes."""
+
+    def orphaned_apart(self, unit: cst.CSTNode) -> list[cst.EmptyLine]:
+        """Those above it that stand in paragraphs of their own."""
 
     def leading(self, unit: cst.CSTNode) -> list[cst.EmptyLine]:
         """The lines above a unit, without the comments that go."""
@@ -92,6 +95,7 @@ class BlockInTheMaking:
         leading = self._paragraph(editor.leading(unit), pieces, inserted)
         if pieces and editor.edits.forgotten:
             pieces[0] = led(pieces[0], editor.leading(pieces[0]))
+            pieces = [_without_remark(piece, editor.edits.forgotten) for piece in pieces]
         if unit in editor.edits.scopes:
             self._scope, self._inner = editor.edits.scopes[unit], []
         own = comment_lines(leading)
@@ -113,6 +117,8 @@ class BlockInTheMaking:
             self._add(pieces)
         elif unit not in editor.edits.moved_comments:
             self._leave_orphans(unit, leading)
+        else:
+            self.orphans.extend(editor.orphaned_apart(unit))
         if self._scope is not None and unit is self._scope.units[-1]:
             self._end(self._scope)
 
@@ -190,7 +196,11 @@ class BlockInTheMaking:
         lines = self._parsed(inserted)
         moved = dict.fromkeys(gone for edit in inserted for gone in edit.comments_of)
         for gone in moved:
-            self.orphans.extend(comment_lines(leading) if gone is unit and pieces else self._editor.orphaned(gone))
+            if gone is unit and pieces:
+                self.orphans.extend(comment_lines(leading))
+            else:
+                apart = len(self._editor.orphaned_apart(gone))
+                self.orphans.extend(self._editor.orphaned(gone)[apart:])
         heading = _Heading(leading, unit, lines, unit in moved, bool(pieces))
         lines[0] = led(lines[0], [] if self._begins_anew else heading.above_lines)
         # A comment of removed code is not about a helper, which comes first.
@@ -231,6 +241,13 @@ class BlockInTheMaking:
             inner = [indented(without_trailing_space(piece) if top else piece, indent) for piece in self._inner]
             self.out.append(self._editor.in_scope(scope, inner, self._block))
         self._scope = None
+
+
+def _without_remark(piece: cst.BaseStatement, forgotten: Container[cst.CSTNode]) -> cst.BaseStatement:
+    """A statement, without the comment behind it where that goes."""
+    if not isinstance(piece, cst.SimpleStatementLine) or piece.trailing_whitespace.comment not in forgotten:
+        return piece
+    return piece.with_changes(trailing_whitespace=cst.TrailingWhitespace())
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,16 @@ import libcst as cst
 
 from tfmigrate.plan.comments.dropped import comments_of_dropped
 from tfmigrate.plan.comments.statements import Changes
-from tfmigrate.plan.comments.words import OF_DEVICES, OF_SEVERAL, PARALLEL, is_code, may_hold_for_more, speaking_of
+from tfmigrate.plan.comments.words import (
+    OF_DEVICES,
+    OF_SESSIONS,
+    OF_SEVERAL,
+    ON_CPU,
+    PARALLEL,
+    is_code,
+    may_hold_for_more,
+    speaking_of,
+)
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Arguments, Forget
 from tfmigrate.plan.strategy.guards import device_of
@@ -47,6 +56,8 @@ class _Going:
             yield from speaking_of(OF_SEVERAL if changes.empties(unit) else PARALLEL, above)
         if isinstance(unit, cst.SimpleStatementLine):
             yield from self._of_parts(unit, above)
+            if changes.removes(unit) and _MAKES_SESSION.search(self._draft.module.code(unit)):
+                yield from speaking_of(OF_SESSIONS, above)
         if unit in changes.whole and isinstance(unit, cst.FunctionDef | cst.ClassDef):
             yield from (*above, *_own(unit))
         elif unit in changes.moved or unit in changes.wrapping or unit in changes.whole:
@@ -91,6 +102,9 @@ class _Going:
         behind_comments = comments_of(behind) if behind is not None else []
         for comments in (self._above(unit), behind_comments, self._above(first) if first is not None else []):
             yield from speaking_of(OF_DEVICES, comments)
+        for line in units_of(unit.body):
+            if isinstance(line, cst.SimpleStatementLine):
+                yield from (comment for comment in _own(line) if ON_CPU.search(comment.value) and not is_code(comment))
 
     def _above(self, unit: cst.CSTNode) -> list[cst.Comment]:
         """The comments directly above a unit, without a blank line between, that may speak of it alone."""
@@ -101,6 +115,9 @@ class _Going:
         blank = max((number for number, line in enumerate(lines, 1) if line.comment is None), default=0)
         comments = [line.comment for line in lines[blank:] if line.comment is not None]
         return [] if any(map(may_hold_for_more, comments)) else comments
+
+
+_MAKES_SESSION = re.compile(r"\b(?:set_session|Session|ConfigProto)\(")
 
 
 def _imports_wrapper(line: cst.SimpleStatementLine) -> bool:

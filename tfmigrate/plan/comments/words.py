@@ -17,6 +17,10 @@ OF_SEVERAL = re.compile(
 left, since the strategy stands elsewhere."""
 OF_DEVICES = re.compile(r"\b(?:cpu|device|template)s?\b", re.IGNORECASE)
 """Words of a claim about the block that kept the template off the GPUs."""
+ON_CPU = re.compile(r"\bcpus?\b", re.IGNORECASE)
+"""The same behind a statement of that block."""
+OF_SESSIONS = re.compile(r"\bsess(?:ions?)?\b", re.IGNORECASE)
+"""Words of a claim about a session, of which settings alone are left."""
 _GOES_ON = re.compile(r"#\W*(?:otherwise|else|this|that|these|it|they|so|thus|hence|therefore)\b", re.IGNORECASE)
 """The beginning of a sentence that continues the one before it."""
 _STAYS = re.compile(
