@@ -7,6 +7,7 @@ import pytest
 from tests.kit import actions, check_migrated, migrate
 
 SCRIPT = """\
+import sys
 from distutils.version import LooseVersion
 import tensorflow as tf
 from tensorflow.keras.layers import Dense
@@ -35,6 +36,11 @@ def migrated(lines: str) -> str:
         "int(tf.__version__.split('.')[0]) < 2",
         "LooseVersion(tf.__version__) < LooseVersion('2.0.0')",
         "not tf.__version__ >= '2'",
+        "tf.__version__ < '2' and quick",
+        "quick and tf.__version__ < '2'",
+        "sys.version_info < (3,)",
+        "sys.version_info[0] == 2",
+        "sys.version_info.major < 3 and quick",
     ],
 )
 def test_an_arm_for_tensorflow_1_stays(test: str) -> None:
@@ -49,7 +55,14 @@ def test_so_does_the_other_arm_of_a_test_for_tensorflow_2() -> None:
 
 @pytest.mark.parametrize(
     "test",
-    ["LooseVersion(tf.__version__) < LooseVersion('2.16')", "tf.__version__ < '2' and quick", "quick", "small < 2"],
+    [
+        "LooseVersion(tf.__version__) < LooseVersion('2.16')",
+        "tf.__version__ < '2' or quick",
+        "quick",
+        "small < 2",
+        "sys.version_info < (3, 9)",
+        "sys.version_info >= (3, 9)",
+    ],
 )
 def test_any_other_arm_is_mended(test: str) -> None:
     assert f"if {test}:\n    {MENDED}\n" in migrated(f"if {test}:\n    {OLD}\n")

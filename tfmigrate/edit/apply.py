@@ -104,7 +104,8 @@ class _Editor(cst.CSTTransformer):
             and isinstance(updated, cst.IfExp)
             and read_alike(updated.body, updated.orelse, self._tree)
         ):
-            return updated.body
+            arm, brackets = updated.body, {"lpar": updated.lpar, "rpar": updated.rpar}
+            return arm if arm.lpar or not updated.lpar else arm.with_changes(**brackets)
         if original in self.edits.appended:
             code = self.edits.appended[original]
             updated = longer(updated, composed(code, self._parts_in(code), self._config))  # type: ignore[arg-type]
@@ -250,7 +251,7 @@ class _Editor(cst.CSTTransformer):
         if original in self.edits.collapsing and isinstance(original, cst.If) and isinstance(updated, cst.If):
             if isinstance(updated.orelse, cst.Else) and read_alike(updated.body, updated.orelse.body, self._tree):
                 edit = Unwrap(original, original.body)
-            elif isinstance(updated.orelse, cst.Else):
+            elif isinstance(updated.orelse, cst.Else) and not self.edits.collapsing[original].whole:
                 pieces: Pieces = [updated]
                 if self.edits.collapsing[original].later:
                     pieces = self._arms(original).first_taken_out(updated, updated.orelse)

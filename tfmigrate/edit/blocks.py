@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -24,6 +24,7 @@ from tfmigrate.edit.lines import (
     led,
     lines_above,
     names_bound,
+    without_remarks,
     without_trailing_space,
 )
 from tfmigrate.plan.edits import Insert, Rank, Scope
@@ -95,7 +96,7 @@ class BlockInTheMaking:
         leading = self._paragraph(editor.leading(unit), pieces, inserted)
         if pieces and editor.edits.forgotten:
             pieces[0] = led(pieces[0], editor.leading(pieces[0]))
-            pieces = [_without_remark(piece, editor.edits.forgotten) for piece in pieces]
+            pieces = without_remarks(pieces, editor.edits.forgotten)
         if unit in editor.edits.scopes:
             self._scope, self._inner = editor.edits.scopes[unit], []
         own = comment_lines(leading)
@@ -115,10 +116,8 @@ class BlockInTheMaking:
         self._removed = self._removed or not pieces
         if pieces:
             self._add(pieces)
-        elif unit not in editor.edits.moved_comments:
-            self._leave_orphans(unit, leading)
         else:
-            self.orphans.extend(editor.orphaned_apart(unit))
+            self._leave_orphans(unit, leading)
         if self._scope is not None and unit is self._scope.units[-1]:
             self._end(self._scope)
 
@@ -167,7 +166,10 @@ class BlockInTheMaking:
 
     def _leave_orphans(self, unit: cst.CSTNode, leading: list[cst.EmptyLine]) -> None:
         """Keep the comments of a unit that goes for the next one; those that go on from the statement before stay
-        there."""
+        there, and those that moved to what is inserted are gone."""
+        if unit in self._editor.edits.moved_comments:
+            self.orphans.extend(self._editor.orphaned_apart(unit))
+            return
         orphans = self._editor.orphaned(unit)
         before = self._inner or self.out
         staying = going_on(leading) if before else []
@@ -241,13 +243,6 @@ class BlockInTheMaking:
             inner = [indented(without_trailing_space(piece) if top else piece, indent) for piece in self._inner]
             self.out.append(self._editor.in_scope(scope, inner, self._block))
         self._scope = None
-
-
-def _without_remark(piece: cst.BaseStatement, forgotten: Container[cst.CSTNode]) -> cst.BaseStatement:
-    """A statement, without the comment behind it where that goes."""
-    if not isinstance(piece, cst.SimpleStatementLine) or piece.trailing_whitespace.comment not in forgotten:
-        return piece
-    return piece.with_changes(trailing_whitespace=cst.TrailingWhitespace())
 
 
 @dataclass(frozen=True)

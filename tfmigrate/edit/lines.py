@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import TypeVar
 
 import libcst as cst
@@ -83,6 +83,16 @@ def lines_above(statement: cst.BaseStatement) -> Sequence[cst.EmptyLine]:
 
 def led(statement: cst.BaseStatement, lines: Sequence[cst.EmptyLine]) -> cst.BaseStatement:
     return statement.with_changes(leading_lines=lines)
+
+
+def without_remarks(pieces: Sequence[cst.BaseStatement], forgotten: Container[cst.CSTNode]) -> Pieces:
+    """Statements, without the comments behind them that go."""
+    return [
+        piece.with_changes(trailing_whitespace=cst.TrailingWhitespace())
+        if isinstance(piece, cst.SimpleStatementLine) and piece.trailing_whitespace.comment in forgotten
+        else piece
+        for piece in pieces
+    ]
 
 
 def without_trailing_space(statement: _Node) -> _Node:

@@ -133,6 +133,8 @@ class Collapse:
     node: cst.If | cst.IfExp
     later: bool = False
     """Whether the test may come later: what both arms begin with stands before it then."""
+    whole: bool = False
+    """Whether arms that are the same in part alone stay as they are."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Code that only an old TensorFlow runs, behind a test of its version: it stays as it was written."""
+"""Code that only an old TensorFlow or Python 2 runs, behind a test of its version: it stays as it was written."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from tfmigrate.walk import walk
 
 _OLD, _NEW = ("1.15.0", "1.4.0"), ("2.4.0", "2.16.1", "2.21.0")
 """Versions of TensorFlow that a test is tried with."""
+_PYTHONS = {"2.4.0": (3, 6, 0), "2.16.1": (3, 9, 0), "2.21.0": (3, 14, 0)}
+"""Versions of Python that these run on; TensorFlow 1 is what Python 2 runs."""
 _VERSION_NAMES = frozenset(
     {"tensorflow.__version__", "tensorflow.VERSION", "tensorflow.version.VERSION", "keras.__version__"}
 )
@@ -31,10 +33,17 @@ def only_for_tensorflow_1(facts: Facts) -> Iterator[cst.CSTNode]:
     """The nodes of a module that stand in the arm of a test which only TensorFlow 1 takes."""
     for node in facts.module.all_of(cst.If, cst.IfExp):
         old, new = ({_truth(node.test, version, facts) for version in some} for some in (_OLD, _NEW))
-        if (old, new) == ({True}, {False}):
-            yield from walk(node.body)
+        if new == {False} and False not in old:
+            yield from _reached(node)
         elif (old, new) == ({False}, {True}) and node.orelse is not None:
             yield from walk(node.orelse)
+
+
+def _reached(node: cst.If | cst.IfExp) -> Iterator[cst.CSTNode]:
+    """What only TensorFlow 1 runs where a test is never true later: its body, and what the test asks besides."""
+    if isinstance(node.test, cst.BooleanOperation):
+        yield from walk(node.test.right)
+    yield from walk(node.body)
 
 
 def truths_today(test: cst.BaseExpression, facts: Facts) -> set[bool | None]:
@@ -55,10 +64,18 @@ def _value(node: cst.BaseExpression, version: str, facts: Facts) -> Any:
     symbol = facts.symbols.get(node, "")
     if not _VERSION_NAMES.isdisjoint((names.plain(symbol), names.canonical(symbol))):
         return version
+    if symbol == "sys.version_info":
+        return _PYTHONS.get(version, (2, 7, 18))
+    if symbol == "sys.version_info.major":
+        return _PYTHONS.get(version, (2, 7, 18))[0]
+    if isinstance(node, cst.Tuple):
+        return tuple(_value(element.value, version, facts) for element in node.elements)
     if isinstance(node, cst.SimpleString | cst.Integer | cst.Float):
         return node.evaluated_value
     if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
         return not _value(node.expression, version, facts)
+    if isinstance(node, cst.BooleanOperation):
+        return _joined(node, version, facts)
     if isinstance(node, cst.Comparison) and len(node.comparisons) == 1:
         (comparison,) = node.comparisons
         compare = _COMPARISONS[type(comparison.operator)]
@@ -68,6 +85,17 @@ def _value(node: cst.BaseExpression, version: str, facts: Facts) -> Any:
     if isinstance(node, cst.Call) and not any(arg.star or arg.keyword for arg in node.args):
         return _called(node, [_value(arg.value, version, facts) for arg in node.args], version, facts)
     raise LookupError
+
+
+def _joined(node: cst.BooleanOperation, version: str, facts: Facts) -> bool:
+    """`a and b`, where one part may settle it whatever the other is."""
+    settles = isinstance(node.operator, cst.Or)
+    parts = [_truth(part, version, facts) for part in (node.left, node.right)]
+    if settles in parts:
+        return settles
+    if None in parts:
+        raise LookupError
+    return not settles
 
 
 def _called(call: cst.Call, operands: list[Any], version: str, facts: Facts) -> Any:

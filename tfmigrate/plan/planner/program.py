@@ -17,6 +17,7 @@ from tfmigrate.plan.names.program_imports import imports_only, plan_imports, unu
 from tfmigrate.plan.names.shared_helpers import share_helpers
 from tfmigrate.plan.names.tables import Tables
 from tfmigrate.plan.on_strategy.strategy_methods import plan_strategy_methods
+from tfmigrate.plan.planner.alike import alike_when_edited
 from tfmigrate.plan.planner.reported import (
     say_emptied,
     say_refused,
@@ -83,6 +84,7 @@ def plan_program(facts: ProgramFacts, drafts: Mapping[Module, Draft], rules: Ite
     say_what_changes_with_others(drafts)
     say_emptied(drafts)
     for draft in drafts.values():
+        draft.edits.extend(alike_when_edited(draft))
         draft.edits.extend(comments_that_go(draft))
     return {module: draft.plan() for module, draft in drafts.items()}
 
