@@ -33,10 +33,24 @@ def test_an_import_statement_is_one_finding() -> None:
 def test_what_moved_otherwise_is_named_in_the_finding_of_its_statement() -> None:
     file = migrated("from keras.layers.core import Dense, Dropout\nfrom keras.models import Sequential\n")
     (told,) = [one.message for one in file.findings if one.code == "TFM204"]
-    assert told == (
-        "keras.layers.core.Dense is tensorflow.keras.layers.Dense, "
-        "keras.layers.core.Dropout is tensorflow.keras.layers.Dropout"
-    )
+    assert told == "Dense and Dropout of keras.layers.core are in tensorflow.keras.layers"
+
+
+def test_a_name_that_is_called_otherwise_is_told_for_itself() -> None:
+    imported = "from keras.losses import mse, mean_squared_error, hinge\nfrom keras.layers.core import Dense\n"
+    file = migrated(f"{imported}print(mse, mean_squared_error, hinge)\n")
+    told = [one.message for one in file.findings if one.code == "TFM204"]
+    assert told == [
+        "keras.losses.mean_squared_error is tensorflow.keras.losses.MSE",
+        "keras.layers.core.Dense is tensorflow.keras.layers.Dense",
+    ]
+
+
+def test_what_is_reached_through_a_moved_name_is_told_as_a_whole() -> None:
+    file = migrated("from keras import backend as K\nx = K.tf.image.resize_bilinear(x, (2, 2))\n")
+    told = [one.message for one in file.findings if one.code == "TFM204"]
+    assert told == ["keras.backend.tf.image.resize_bilinear is tensorflow.compat.v1.image.resize_bilinear"]
+    assert "x = tf.compat.v1.image.resize_bilinear(x, (2, 2))" in file.after
 
 
 def test_a_rule_that_says_the_same_of_many_places_is_one_line_of_the_report() -> None:

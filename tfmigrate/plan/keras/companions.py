@@ -53,6 +53,7 @@ def plan_companions(
         change
         for change in _changes(Context(draft, tables, migration, unread))
         if change.node not in old
+        and change.node not in leaving.removed_classes
         and not is_answered(change)
         # A rewrite of what leaves is one of what the migration carries elsewhere.
         and not (change.action == "warn" and leaving.holds(change.node))
@@ -91,12 +92,16 @@ class _Leaving:
     gone: Set[cst.CSTNode]
     """Those in whose place nothing is written."""
     removed_whole: Set[cst.CSTNode]
+    removed_classes: Set[cst.CSTNode]
+    """Those of it in classes, of which nothing is written elsewhere."""
 
     @classmethod
     def of(cls, draft: Draft) -> _Leaving:
         vanishing = draft.vanishing()
         gone = vanishing - {edit.node for edit in draft.edits if isinstance(edit, Replace)}
-        return cls(draft, vanishing, gone, frozenset(_removed_whole(draft.edits)))
+        whole = list(_removed_whole(draft.edits))
+        classes = (part for unit in whole if isinstance(unit, cst.ClassDef) for part in walk(unit))
+        return cls(draft, vanishing, gone, frozenset(part for unit in whole for part in walk(unit)), frozenset(classes))
 
     def holds(self, node: cst.CSTNode) -> bool:
         """Whether a node leaves, or what it is about: a name that went with an Estimator, say."""
@@ -107,11 +112,11 @@ class _Leaving:
         )
 
 
-def _removed_whole(edits: Iterable[Edit]) -> Iterator[cst.CSTNode]:
-    """All that stands in classes and functions that go."""
+def _removed_whole(edits: Iterable[Edit]) -> Iterator[cst.ClassDef | cst.FunctionDef]:
+    """The classes and functions that go."""
     for edit in edits:
         if isinstance(edit, Unwrap) and edit.suite is None and isinstance(edit.unit, cst.ClassDef | cst.FunctionDef):
-            yield from walk(edit.unit)
+            yield edit.unit
 
 
 def _is_dropped(draft: Draft, node: cst.CSTNode, vanishing: Set[cst.CSTNode]) -> bool:

@@ -185,7 +185,20 @@ _CASTS = {
 
 
 def moved_attributes(facts: Facts, tables: Tables, tf: str) -> Iterator[CallChange]:
-    """`keras.utils.np_utils.to_categorical`: a moved module or name reached through an imported one."""
+    """`keras.utils.np_utils.to_categorical`: a moved module or name reached through an imported one, as a whole."""
+    changes = {change.node: change for change in _moved_parts(facts, tables, tf)}
+    inner = {below for node in changes for below in _reached_through(node)}
+    yield from (change for node, change in changes.items() if node not in inner)
+
+
+def _reached_through(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """Of `a.b.c`: `a.b` and `a`."""
+    while isinstance(node, cst.Attribute):
+        node = node.value
+        yield node
+
+
+def _moved_parts(facts: Facts, tables: Tables, tf: str) -> Iterator[CallChange]:
     called = {call.func: call for call in facts.module.calls}
     for node, name in facts.symbols.items():
         root = root_name(node)

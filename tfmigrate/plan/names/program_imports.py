@@ -137,17 +137,33 @@ def _shorten_exports(imports: ModuleImports) -> None:
 
 def _moves_told(moved: Iterable[tuple[str, str]], moves: Moves) -> Iterator[tuple[str, str]]:
     """The code and message for what one import statement imports from another place now, one for each rule."""
-    others: dict[str, list[str]] = defaultdict(list)
+    others: dict[str, list[tuple[str, str]]] = defaultdict(list)
     standalone = False
     for old, new in moved:
         if new == f"tensorflow.{old}":
             standalone = True
         else:
-            others[moves.rule_of(old) or codes.MOVED_MODULES].append(f"{old} is {new}")
+            others[moves.rule_of(old) or codes.MOVED_MODULES].append((old, new))
     if standalone:
         yield codes.STANDALONE_KERAS, "keras becomes tensorflow.keras"
-    for code, parts in others.items():
-        yield code, ", ".join(parts)
+    for code, pairs in others.items():
+        yield code, ", ".join(_places_told(pairs))
+
+
+def _places_told(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """`a.b is c.d`, and in one sentence what goes from one module to another under the names that it has."""
+    together: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for old, new in pairs:
+        (module, _, name), (other, _, renamed) = old.rpartition("."), new.rpartition(".")
+        if name == renamed:
+            together[module, other].append(name)
+        else:
+            yield f"{old} is {new}"
+    for (module, other), (*first, last) in together.items():
+        if first:
+            yield f"{', '.join(first)} and {last} of {module} are in {other}"
+        else:
+            yield f"{module}.{last} is {other}.{last}"
 
 
 def _plan_imports(imports: ModuleImports, tables: Tables, unread: Set[cst.ImportAlias], taken: Set[Name]) -> None:
