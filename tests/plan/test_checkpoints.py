@@ -536,6 +536,8 @@ model.save_weights("last.h5")
         ("print('saved to %s' % 'last.h5')", "print('saved to %s' % 'last.weights.h5')"),
         ("print('saved {}'.format('last.h5'))", "print('saved {}'.format('last.weights.h5'))"),
         ("logging.info('saved ' 'last.h5')", "logging.info('saved ' 'last.weights.h5')"),
+        ("print('saved to \\'%s/last.h5\\'' % folder)", "print('saved to \\'%s/last.weights.h5\\'' % folder)"),
+        ("print(f'saved to {folder}/last.h5')", "print(f'saved to {folder}/last.weights.h5')"),
     ],
 )
 def test_a_text_names_the_file_that_is_written(line: str, after: str) -> None:
@@ -548,6 +550,7 @@ def test_a_text_names_the_file_that_is_written(line: str, after: str) -> None:
     "line",
     [
         "print('read old/last.h5')",
+        "print('%sblast.h5' % folder)",
         "print('blast.h5')",
         "print('last.h5py')",
         "print(size('see last.h5'))",
@@ -557,6 +560,11 @@ def test_a_text_names_the_file_that_is_written(line: str, after: str) -> None:
 )
 def test_other_texts_stay(line: str) -> None:
     assert migrate(SAVED.replace("{}", line)).after.endswith(f"{line}\n")
+
+
+def test_an_ending_that_says_weights_already_does_not_say_it_twice() -> None:
+    file = migrate(SAVED.replace("{}", "").replace("last.h5", "last.weights.hdf5"))
+    assert '"last.weights.h5"' in file.after or "'last.weights.h5'" in file.after
 
 
 def test_a_helper_comes_with_whichever_use_is_not_left_alone() -> None:

@@ -45,8 +45,9 @@ class Mentions:
         """A text that is printed or logged gets the new name."""
         calls = filter(_talks, self.facts.module.calls)
         for mention in (text for call in calls for arg in call.args for text in _parts_of(arg.value)):
-            new = _with_new_names(mention.value, self.renamed)
-            if new != mention.value and mention not in self.seen:
+            old = mention.value if isinstance(mention, cst.SimpleString) else self.facts.module.code(mention)
+            new = _with_new_names(old, self.renamed)
+            if new != old and mention not in self.seen:
                 self.seen.add(mention)
                 message = "the text names a file that Keras writes under another name now"
                 yield CallChange(codes.WEIGHT_FILES, mention, message, Replace(mention, new))
@@ -111,9 +112,9 @@ def _talks(call: cst.Call) -> bool:
     return isinstance(func, cst.Name) and func.value == "print"
 
 
-def _parts_of(text: cst.BaseExpression) -> Iterator[cst.SimpleString]:
+def _parts_of(text: cst.BaseExpression) -> Iterator[cst.SimpleString | cst.FormattedString]:
     """The literals of a text that is put together: `"saved " + "a.h5"`, `"%s" % "a.h5"`, `"...".format("a.h5")`."""
-    if isinstance(text, cst.SimpleString):
+    if isinstance(text, cst.SimpleString | cst.FormattedString):
         yield text
     elif isinstance(text, cst.BinaryOperation | cst.ConcatenatedString):
         yield from (*_parts_of(text.left), *_parts_of(text.right))
@@ -128,8 +129,12 @@ def _with_new_names(text: str, renamed: Mapping[str, str]) -> str:
         ending = next((end for end in OLD_ENDINGS if name.endswith(end)), None)
         if ending is not None and name != ending:
             new = f"{name.removesuffix(ending)}{renamed[name]}".replace("\\", r"\\")
-            text = re.sub(rf"(?<![\w./\\-]){re.escape(name)}(?![\w/-])", new, text)
+            text = re.sub(rf"{_BEGINS}{re.escape(name)}(?![\w/-])", new, text)
     return text
+
+
+_BEGINS = r"(?:(?<![\w./\\-])|(?<=%s)|(?<=%s/)|(?<=\})|(?<=\}/))"
+"""Where the name of a file may begin: not within a word or another path, but after a gap, which may be a folder."""
 
 
 def _of_last_word(text: str, renamed: Mapping[str, str]) -> str | None:

@@ -111,7 +111,9 @@ def _written(known: Objects, paths: Paths) -> Iterator[Written]:
 
 
 def _new_ending_of(name: str, ending: str, loaded: Container[str]) -> str:
-    """A whole model in `.hdf5` keeps its format, but where it is loaded again."""
+    """A whole model in `.hdf5` keeps its format, but where it is loaded again; `net.weights.hdf5` says what it is."""
+    if ending == WEIGHTS and name.rpartition(".")[0].endswith(WEIGHTS.removesuffix(".h5")):
+        return ".h5"
     return ".h5" if ending == MODEL and name.endswith(".hdf5") and name not in loaded else ending
 
 
