@@ -21,6 +21,31 @@ if several:
 """
 
 
+FLOW = """from keras.layers import Dense
+from keras.models import Sequential
+from keras.preprocessing.image import ImageDataGenerator
+from keras.utils import multi_gpu_model
+
+images = ImageDataGenerator()
+parallel = multi_gpu_model(Sequential([Dense(1, input_shape=(4,))]), gpus=2)
+parallel.compile("sgd", "mse")
+parallel.fit_generator(images.flow(x, y,
+                                   batch_size=8), steps_per_epoch=7, {more}epochs=2)
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "line"),
+    [
+        ("", "parallel.fit(Epochs(images.flow(x, y,\n                                batch_size=8), 7), epochs=2)\n"),
+        ("workers=4, ", "train_sequence = images.flow(x, y,\n                             batch_size=8)\n"),
+    ],
+)
+def test_lines_follow_the_bracket_of_what_is_put_elsewhere(more: str, line: str) -> None:
+    (file,) = migrate_sources({"x.py": FLOW.format(more=more)}, Settings())
+    assert line in file.after
+
+
 @pytest.mark.parametrize(
     ("before", "changes", "after"),
     [
@@ -71,6 +96,7 @@ if several:
             {"g": "ggg"},
             "if a:\n    for i in ggg(a,\n                 b):\n        pass\n",
         ),
+        ("f(a,\n b)\n", {"f": "ff"}, "ff(a,\n  b)\n"),  # Under the bracket itself.
         ("f(a,\n\tb)\n", {"f": "ff"}, "ff(a,\n\tb)\n"),
         ("f(a,  # (\n  b)\n", {"f": "ff"}, "ff(a,  # (\n   b)\n"),
     ],

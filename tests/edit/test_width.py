@@ -138,6 +138,17 @@ def test_a_bracket_over_several_lines_is_filled() -> None:
     ]
 
 
+def test_what_is_opened_in_a_line_of_a_bracket_stands_under_that() -> None:
+    call = "tf.keras.optimizers.schedules.InverseTimeDecay(settings.get('rate', 0.01), 1, settings.get('decay', 0.0))"
+    after = fitted("", f"optimizer = SGD(learning_rate={call},\n                momentum=0.9)\n")
+    assert after == (
+        "optimizer = SGD(learning_rate=tf.keras.optimizers.schedules.InverseTimeDecay(\n"
+        "                    settings.get('rate', 0.01), 1, settings.get('decay', 0.0)\n"
+        "                ),\n"
+        "                momentum=0.9)\n"
+    )
+
+
 def test_tabs_stay_tabs() -> None:
     lines = fitted("", "if x:\n\t" + CALL).splitlines()
     assert lines[1:3] == ["\tmodel.compile(", f"\t\tloss='{LONG}',"]

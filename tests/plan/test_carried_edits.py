@@ -143,7 +143,7 @@ def test_a_comment_in_carried_code_is_written_once() -> None:
         ("keras.layers.Convolution2D(8, np.int(3), np.int(3))", None),
         ("keras.layers.Conv2D(8, nb_row=3, nb_col=int(np.float(3)))", "kernel_size=(3, int(float(3)))"),
         ("keras.optimizers.SGD(lr=np.float(share), decay=np.float(1e-3))", "InverseTimeDecay(float(share), 1, float("),
-        ("keras.optimizers.RMSprop(epsilon=np.float(share))", "epsilon=(float(share)) ** 2"),
+        ("keras.optimizers.RMSprop(epsilon=np.float(share))", "epsilon=float(share) ** 2"),
     ],
 )
 def test_what_a_new_argument_is_made_of_is_edited(statement: str, line: str | None) -> None:

@@ -493,7 +493,8 @@ def test_metrics_that_a_caller_gives_name_the_keys() -> None:
 
 
 def test_an_epsilon_in_a_name_is_squared_in_place() -> None:
-    assert "RMSprop(epsilon=(small) ** 2)" in migrated("optimizer = RMSprop(epsilon=small)\n").after
+    assert "RMSprop(epsilon=small ** 2)" in migrated("optimizer = RMSprop(epsilon=small)\n").after
+    assert "RMSprop(epsilon=(small / 2) ** 2)" in migrated("optimizer = RMSprop(epsilon=small / 2)\n").after
 
 
 @pytest.mark.parametrize("momentum", ["momentum=0.9", "momentum=m", "momentum=0.9, centered=True"])

@@ -91,7 +91,7 @@ def _shifted(original: cst.CSTNode, updated: cst.CSTNode, tree: cst.Module) -> c
         for here, there in zip(reversed(before[place]), reversed(brackets), strict=False) if place is not None else ():
             if not here.followed:
                 return there.moved
-            if here.column <= width:
+            if here.column <= width + 1:  # Some stand under the bracket itself.
                 return there.column - here.column
         return 0
 

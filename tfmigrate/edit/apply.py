@@ -370,7 +370,14 @@ class _Editor(cst.CSTTransformer):
         return [line for line in lines if line.comment is None or line.comment not in self.edits.forgotten]
 
     def parsed(self, edit: Insert) -> Pieces:
-        return composed_lines(edit.code, self._parts_in(edit.code), self._config)
+        lines = composed_lines(edit.code, self._parts_in(edit.code), self._config)
+        before = edit.before
+        if not isinstance(before, cst.SimpleStatementLine):
+            return lines
+        # What moves into a line of its own stood under a bracket of the line before which that is inserted.
+        return [
+            realigned(before, line, self._tree) if isinstance(line, cst.SimpleStatementLine) else line for line in lines
+        ]
 
     def indent(self, block: cst.CSTNode) -> str:
         """How much deeper a block stands than the statement that it belongs to."""

@@ -70,5 +70,5 @@ class _Filled(cst.CSTTransformer):
         node = self._holes.get(original_node.value)
         if node is None:
             return updated_node
-        new = node.deep_clone()
-        return new.with_changes(lpar=[*updated_node.lpar, *new.lpar], rpar=[*new.rpar, *updated_node.rpar])
+        # Its parts stay the same objects: the lines that it goes on with are known by them.
+        return node.with_changes(lpar=[*updated_node.lpar, *node.lpar], rpar=[*node.rpar, *updated_node.rpar])

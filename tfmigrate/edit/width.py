@@ -91,6 +91,31 @@ class _Pair:
 
 
 @dataclass(frozen=True)
+class _Hanging:
+    """The brackets of a line that go on over others, which stand under what follows the bracket."""
+
+    columns: Sequence[tuple[_Pair, int]]
+    """Each with the column behind it."""
+
+    @classmethod
+    def of(cls, tokens: _Tokens, here: Sequence[int], pairs: Sequence[_Pair]) -> _Hanging:
+        row = tokens[here[0]].start[0] if here else 0
+        return cls(
+            [
+                (pair, tokens[pair.opening].end[1])
+                for pair in sorted(pairs, key=lambda pair: pair.opening)
+                if pair.opening in here and tokens[pair.closing].start[0] > row and pair.opening != here[-1]
+            ]
+        )
+
+    def indent(self, line: str, pair: _Pair) -> str:
+        """What the lines begin with that stand as deep as the one that a bracket is in."""
+        own = line[: len(line) - len(line.lstrip())]
+        columns = [column for outer, column in self.columns if outer.opening < pair.opening < outer.closing]
+        return " " * columns[-1] if columns and "\t" not in own else own
+
+
+@dataclass(frozen=True)
 class _Fitting:
     width: int
     unit: str
@@ -131,7 +156,7 @@ class _Fitting:
         outer = [inner for inner in inside if not any(pair.opening < inner.opening < pair.closing for pair in inside)]
         return (
             self._filled(line, tokens, code, pairs)
-            or self._opened(line, tokens, outer)
+            or self._opened(line, tokens, outer, _Hanging.of(tokens, here, pairs))
             or (None if "\\" in (line.rstrip()[-1:], _last(lines, row)) else self._imported(line, tokens, code))
         )
 
@@ -150,12 +175,12 @@ class _Fitting:
                     return line[:at] + _newline(line) + indent + line[at:].lstrip()
         return None
 
-    def _opened(self, line: str, tokens: _Tokens, outer: Sequence[_Pair]) -> str | None:
+    def _opened(self, line: str, tokens: _Tokens, outer: Sequence[_Pair], hanging: _Hanging) -> str | None:
         """A line with what stands in one of its brackets on a line of its own, or each element on one."""
-        indent = line[: len(line) - len(line.lstrip())]
-        pair = self._pair_to_open(line, indent, tokens, outer)
+        pair = self._pair_to_open(line, tokens, outer, hanging)
         if pair is None:
             return None
+        indent = hanging.indent(line, pair)
         head, tail = tokens[pair.opening].end[1], tokens[pair.closing].start[1]
         newline, deeper = _newline(line), indent + self.unit
         body = [line[head:tail].strip()]
@@ -165,11 +190,13 @@ class _Fitting:
             return None  # As wide as before.
         return newline.join([line[:head].rstrip(), *(deeper + part for part in body), indent + line[tail:]])
 
-    def _pair_to_open(self, line: str, indent: str, tokens: _Tokens, outer: Sequence[_Pair]) -> _Pair | None:
+    def _pair_to_open(
+        self, line: str, tokens: _Tokens, outer: Sequence[_Pair], hanging: _Hanging
+    ) -> _Pair | None:
         """The last of some brackets, if there is one behind which enough of a line goes to make it fit."""
         filled = [pair for pair in outer if pair.opening + 1 < pair.closing]
         calls = [pair for pair in filled if not _is_subscript(tokens, pair)]
-        fitting = [pair for pair in calls if self._leaves_fitting(line, indent, tokens, pair)]
+        fitting = [pair for pair in calls if self._leaves_fitting(line, hanging.indent(line, pair), tokens, pair)]
         full = [pair for pair in fitting if tokens[pair.closing].start[1] - tokens[pair.opening].end[1] > _LITTLE]
         return next(reversed(full or fitting or calls), None)
 

@@ -229,7 +229,9 @@ class Optimizer:
         text = epsilon.value.value if isinstance(epsilon.value, cst.Float) else "epsilon"
         number = float(text) if isinstance(epsilon.value, cst.Float) else None
         if number not in (0, 1):
-            square = ("(", epsilon.value, ") ** 2") if number is None else repr(float(f"{number**2:.12g}"))
+            plain = isinstance(epsilon.value, cst.Name | cst.Attribute | cst.Call | cst.Subscript)
+            power = (epsilon.value, " ** 2") if plain else ("(", epsilon.value, ") ** 2")
+            square = power if number is None else repr(float(f"{number**2:.12g}"))
             self.arguments[self.arguments.index(epsilon)] = with_code(epsilon, square)
             name = self.known.rsplit(".", 1)[-1]
             name = {"rmsprop": "RMSprop", "adagrad": "Adagrad"}.get(name, name)

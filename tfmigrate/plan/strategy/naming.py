@@ -56,7 +56,7 @@ class Naming:
         return Merge(tuple(alias.statement for alias in self._aliases), _renamed(self._reads, self.template))
 
     def under_the_better_name(self, merge: Merge) -> Merge | None:
-        """`serial_model` or `_model` beside `model`, `critic_body` beside `critic`: the plain name, still true, stays."""
+        """`serial_model` or `_model` beside `model`, `critic_body` beside `critic`: the plain name stays."""
         better = self.parallel == _PLAIN or self.parallel == _OTHERWISE.sub("", self.template).strip("_")
         told_apart = _OTHERWISE.search(self.template) or self.template.strip("_") == self.parallel
         if not better or not told_apart or self._is_declared_elsewhere:
