@@ -182,3 +182,25 @@ def test_an_iterator_of_pictures_is_a_sequence() -> None:
     head = HEAD.replace("import Sequence,", "import").replace("Rows(Sequence)", "Rows(Iterator)")
     head = f"from keras.preprocessing.image import Iterator\n{head}"
     assert "train.workers = 8\nmodel.fit(train)\n" in migrate(f"{head}parallel.fit_generator(train, workers=8)\n").after
+
+
+@pytest.mark.parametrize(
+    ("between", "again"),
+    [
+        ("print(1)", False),
+        ("train = Rows()", True),
+        ("parallel.fit_generator(train, workers=4)", True),
+        ("if x:\n    print(1)", False),
+        ("if x:\n    train = held", True),
+    ],
+)
+def test_what_is_set_already_is_not_set_again(between: str, again: bool) -> None:
+    call = "parallel.fit_generator(train, workers=8)"
+    after, _ = migrated(f"{call}\n{between}\n{call}")
+    assert after.count("train.workers = 8\n") == (2 if again else 1)
+
+
+def test_what_an_expression_computes_is_set_each_time() -> None:
+    call = "parallel.fit_generator(train, workers=count())"
+    after, _ = migrated(f"{call}\n{call}")
+    assert after.count("train.workers = count()\n") == 2

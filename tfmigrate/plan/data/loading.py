@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import libcst as cst
@@ -33,6 +34,7 @@ def check(context: Context) -> Iterator[CallChange]:
     """`fit_generator(rows, workers=8)`: `rows.workers` says so before the call."""
     facts = context.facts
     seen: set[cst.Call] = set()
+    said: list[tuple[Use, tuple[str, ...]]] = []
     for use in facts.uses:
         named = _arguments(use) if use.is_of_model or use.method in GENERATOR_METHODS else None
         asked = {name: named[name].value for name in LOADING if name in named} if named is not None else {}
@@ -42,9 +44,43 @@ def check(context: Context) -> Iterator[CallChange]:
         data = [named[name].value for name in _DATA if name in named]
         sequences = [node for node in data if _surely_sequence(node, facts)]
         if sequences and isinstance(use.site.unit, cst.SimpleStatementLine):
-            yield _set(use, _settings(use.call, asked, sequences, context), sequences, context)
+            settings = _settings(use.call, asked, sequences, context)
+            texts = _said(settings, sequences, facts)
+            if not any(texts == before and _is_kept(earlier, use, texts, context) for earlier, before in said[-1:]):
+                yield _set(use, settings, sequences, context)
+                said.append((use, texts))
         elif not sequences and data and _may_be_sequence(data[0], facts):
             yield _unseen(use, asked, data[0], facts)
+
+
+def _said(
+    settings: Mapping[str, str | cst.BaseExpression], sequences: Sequence[cst.BaseExpression], facts: Facts
+) -> tuple[str, ...]:
+    """What the attributes of which Sequences are set to, as code."""
+    code = facts.module.code
+    values = (value if isinstance(value, str) else code(value) for value in settings.values())
+    return (*map(code, sequences), *settings, *values)
+
+
+def _is_kept(earlier: Use, use: Use, said: Iterable[str], context: Context) -> bool:
+    """Whether what was set before an earlier call of the same block is so still before a later one: it is written with
+    names and literals alone, and nothing between binds one of the names."""
+    module = context.facts.module
+    first, last = earlier.site.unit, use.site.unit
+    blocks = {module.places[unit].block for unit in (first, last) if unit in module.places}
+    if len(blocks) != 1 or module.order[first] >= module.order[last]:
+        return False
+    if not all(_PLAIN.fullmatch(text) for text in said):
+        return False
+    return not any(
+        module.order[first] <= module.order[binding.unit] < module.order[last]
+        for text in said
+        for binding in context.scopes.bindings(text.partition(".")[0])
+        if binding.unit in module.order
+    )
+
+
+_PLAIN = re.compile(r"[\w.]+")
 
 
 def _unseen(use: Use, asked: Mapping[str, cst.BaseExpression], data: cst.BaseExpression, facts: Facts) -> CallChange:

@@ -64,7 +64,8 @@ def python_generators(
             some_are_none |= _NONE in values
             again = _AHEAD if first.parameter == "validation_data" else ""
             whole = Revision(call, wrapped=((first.node, (f"{kept}(", first.node, ")")),))
-            taken[first.node] = CallChange(codes.PYTHON_GENERATOR, first.node, f"{_ITERATOR} ({problem}){again}", whole)
+            message = f"{_ITERATOR}; it cannot be started anew: {problem}{again}"
+            taken[first.node] = CallChange(codes.PYTHON_GENERATOR, first.node, message, whole)
         else:
             warned.setdefault(call, problem or "")
     yield from kept.brought_by(taken, taken.values(), leave_out=lambda unit: _asks_for_none(unit) and not some_are_none)
