@@ -33,24 +33,31 @@ _DATA = ("generator", "x", "validation_data")
 def check(context: Context) -> Iterator[CallChange]:
     """`fit_generator(rows, workers=8)`: `rows.workers` says so before the call."""
     facts = context.facts
+    before: tuple[Use, tuple[str, ...]] | None = None
+    for use, data, asked in _loading(facts):
+        sequences = [node for node in data if _surely_sequence(node, facts)]
+        if sequences and isinstance(use.site.unit, cst.SimpleStatementLine):
+            settings = _settings(use.call, asked, sequences, context)
+            said = _said(settings, sequences, facts)
+            if before is None or said != before[1] or not _is_kept(before[0], use, said, context):
+                yield _set(use, settings, sequences, context)
+                before = use, said
+        elif not sequences and data and _may_be_sequence(data[0], facts):
+            yield _unseen(use, asked, data[0], facts)
+
+
+def _loading(
+    facts: Facts,
+) -> Iterator[tuple[Use, list[cst.BaseExpression], dict[str, cst.BaseExpression]]]:
+    """The calls that say how their data is loaded: that data, and what they are given for it."""
     seen: set[cst.Call] = set()
-    said: list[tuple[Use, tuple[str, ...]]] = []
     for use in facts.uses:
         named = _arguments(use) if use.is_of_model or use.method in GENERATOR_METHODS else None
         asked = {name: named[name].value for name in LOADING if name in named} if named is not None else {}
         if named is None or use.call in seen or all(is_default(name, value) for name, value in asked.items()):
             continue
         seen.add(use.call)
-        data = [named[name].value for name in _DATA if name in named]
-        sequences = [node for node in data if _surely_sequence(node, facts)]
-        if sequences and isinstance(use.site.unit, cst.SimpleStatementLine):
-            settings = _settings(use.call, asked, sequences, context)
-            texts = _said(settings, sequences, facts)
-            if not any(texts == before and _is_kept(earlier, use, texts, context) for earlier, before in said[-1:]):
-                yield _set(use, settings, sequences, context)
-                said.append((use, texts))
-        elif not sequences and data and _may_be_sequence(data[0], facts):
-            yield _unseen(use, asked, data[0], facts)
+        yield use, [named[name].value for name in _DATA if name in named], asked
 
 
 def _said(
