@@ -32,22 +32,21 @@ def with_function(
 def place_for_function(module: Module, users: Iterable[cst.CSTNode]) -> cst.CSTNode:
     """The statement before which to insert a function that `users` call: the first definition of the module, or, where
     a user comes first or the module is a notebook, the place behind the imports above it and behind the calls that
-    follow them for their effects.
+    follow them for their effects, and the assertions.
 
-    In a notebook it stays in the cell of the last import: the next one may begin with anything.
+    In a notebook it stands in the cell of the last import above them: the next one may begin with anything.
     """
     used = set(users)
     body = module.tree.body
-    end = next(
-        n
-        for n, unit in enumerate(body)
-        if (isinstance(unit, cst.FunctionDef | cst.ClassDef) and not is_seam(unit))
-        or any(node in used for node in walk(unit))
-    )
-    if isinstance(body[end], cst.FunctionDef | cst.ClassDef) and not any(map(is_seam, body)):
+    in_cells = any(map(is_seam, body))
+    ends = (n for n, unit in enumerate(body) if any(node in used for node in walk(unit)))
+    functions = (n for n, unit in enumerate(body) if isinstance(unit, cst.FunctionDef | cst.ClassDef))
+    first_use, first_function = next(ends, len(body)), next((n for n in functions if not is_seam(body[n])), len(body))
+    end = first_use if in_cells and first_use < len(body) else min(first_use, first_function)
+    if isinstance(body[end], cst.FunctionDef | cst.ClassDef) and not in_cells:
         return body[end]
     place = max((n + 1 for n, unit in enumerate(body[:end]) if imports_only_in(unit)), default=0)
-    while place < end and isinstance(only_statement(body[place]), cst.Expr):
+    while place < end and isinstance(only_statement(body[place]), cst.Expr | cst.Assert):
         place += 1
     return body[place]
 
