@@ -249,7 +249,7 @@ class Paths:
     def _passed(self, name: str, scope: LexicalScope, module: Module) -> Iterator[_Part]:
         """What the callers of a function pass for a parameter."""
         function = scope.node
-        if not isinstance(function, cst.FunctionDef) or name not in parameters_of(function) or not self.calls[function]:
+        if not isinstance(function, cst.FunctionDef) or name not in parameters_of(function) or function not in self.calls:
             yield None, module
             return
         for place, passed in self._calls_of(function):
@@ -264,7 +264,7 @@ class Paths:
         that is hidden."""
         parameters = parameters_of(function)
         defaults = {name: default for name in parameters if (default := default_of(name, function)) is not None}
-        for module, call in self.calls[function]:
+        for module, call in self.calls.get(function, ()):
             plain = any(isinstance(option, FunctionValue) for option in self.facts[module].options(call.func))
             is_method = not plain and function in self.methods
             passed = bound(call.args, parameters[1:] if is_method else parameters)
