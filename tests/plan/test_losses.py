@@ -845,3 +845,45 @@ def test_what_is_out_of_sight_is_told_once_for_a_compile(compiled: str) -> None:
 def test_each_of_two_losses_out_of_sight_is_told() -> None:
     file = migrated("parallel.compile('sgd', [overlap, share])\n", "from measures import overlap, share\n")
     assert actions(file) == ["warn", "warn"]
+
+
+REDUCED = """class Losses:
+    def part(self, x, axis={default}):
+        return K.mean(x, axis=axis)
+
+    def loss(self, t, p):
+        return self.part(K.square(t - p){passed})
+
+
+parallel.compile("sgd", Losses().loss)
+"""
+
+
+@pytest.mark.parametrize(
+    ("default", "passed", "done"),
+    [
+        ("None", "", ["rewrite"]),
+        ("None", ", None", ["rewrite"]),
+        ("-1", ", 0", ["rewrite"]),
+        ("0", "", ["rewrite"]),
+        ("-1", "", []),
+        ("None", ", -1", []),
+        ("None", ", axis=1", []),
+    ],
+)
+def test_an_axis_that_a_caller_passes_or_leaves(default: str, passed: str, done: list[str]) -> None:
+    assert actions(migrated(REDUCED.format(default=default, passed=passed))) == done
+
+
+@pytest.mark.parametrize(
+    ("body", "done"),
+    [
+        ("def loss(t, p, axis=None):\n    return K.mean(K.square(t - p), axis=axis)\n", ["rewrite"]),
+        ("def loss(t, p, axis=-1):\n    return K.mean(K.square(t - p), axis=axis)\n", []),
+        ("KINDS = {'mean': K.mean}\ndef loss(t, p):\n    return KINDS['mean'](K.square(t - p))\n", ["rewrite"]),
+        ("KINDS = {'mean': K.mean}\ndef loss(t, p):\n    return KINDS['mean'](K.square(t - p), axis=-1)\n", []),
+        ("KINDS = {'abs': K.abs}\ndef loss(t, p):\n    return KINDS['abs'](t - p)\n", []),
+    ],
+)
+def test_a_reduction_by_another_name_or_along_a_default_axis(body: str, done: list[str]) -> None:
+    assert actions(migrated(f"{body}parallel.compile('sgd', loss)\n")) == done

@@ -81,8 +81,7 @@ def call_function(walker: Walker, function: FunctionValue, arguments: Arguments,
         return Opaque("a recursive call", frozenset((state.site,)))
     # A summary was made without a model at hand: what the function does to one is noted at each call that brings it.
     brings_model = any(holds_model(argument) for _, argument in arguments)
-    passed = [option for _, argument in arguments for option in in_order(argument)]
-    objects = tuple(option for option in passed if isinstance(option, Instance) or option in state.holders)
+    objects = _objects_in(state, arguments)
     known = [one for one in state.summaries.get(function.node, ()) if one.objects == objects]
     summary = summary_for(known, arguments)
     if summary is not None and not brings_model and state.still_reads(summary.read):
@@ -98,6 +97,12 @@ def call_function(walker: Walker, function: FunctionValue, arguments: Arguments,
         made = summarised(value, here, models_made, arguments, objects, read)
         state.summaries[function.node] = [made, *(one for one in known if one.data != made.data)]
     return value
+
+
+def _objects_in(state: State, arguments: Arguments) -> tuple[Instance | Opaque | Parameter, ...]:
+    """What a call is given whose attributes are followed."""
+    passed = [option for _, argument in arguments for option in in_order(argument)]
+    return tuple(option for option in passed if isinstance(option, Instance) or option in state.holders)
 
 
 def _footprint(state: State) -> tuple[int, int]:

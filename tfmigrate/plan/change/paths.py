@@ -249,7 +249,8 @@ class Paths:
     def _passed(self, name: str, scope: LexicalScope, module: Module) -> Iterator[_Part]:
         """What the callers of a function pass for a parameter."""
         function = scope.node
-        if not isinstance(function, cst.FunctionDef) or name not in parameters_of(function) or function not in self.calls:
+        called = isinstance(function, cst.FunctionDef) and function in self.calls
+        if not isinstance(function, cst.FunctionDef) or name not in parameters_of(function) or not called:
             yield None, module
             return
         for place, passed in self._calls_of(function):

@@ -8,14 +8,16 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from tfmigrate.plan.change.calls import has_stars
+from tfmigrate.plan.change.calls import has_stars, is_none
 from tfmigrate.plan.data.generators import is_out_of_sight
 from tfmigrate.plan.keras.compiled_functions import called_by, parameters_of, returned_by
 from tfmigrate.plan.keras.sample_shapes import REDUCTIONS, SampleShape, axes_of, is_whole_reduction, name_of
+from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
+from tfmigrate.understand.reaching import default_of
 from tfmigrate.understand.syntax import sole_name
-from tfmigrate.understand.values import FunctionValue, Value, ordered
+from tfmigrate.understand.values import FunctionValue, Literal, Parameter, Symbol, Value, ordered
 from tfmigrate.walk import calls_in, nodes_in, walk
 
 
@@ -81,9 +83,39 @@ def _is_over_batch(call: cst.Call, facts: Facts) -> bool:
     """A reduction over the batch's axis, alone or among others."""
     if is_whole_reduction(call, facts):
         return True
-    if name_of(call.func, facts) not in REDUCTIONS or has_stars(call) or not call.args:
+    if not _may_reduce(call.func, facts) or has_stars(call) or not call.args:
         return False
-    return any(isinstance(axis, cst.Integer) and axis.evaluated_value == 0 for axis in axes_of(call))
+    axes = axes_of(call)
+    return not axes or any(_may_be_batch(axis, facts) for axis in axes)
+
+
+def _may_reduce(function: cst.BaseExpression, facts: Facts) -> bool:
+    """Whether it is one of the reductions, or may be one of them by another name: `KINDS["mean"]`."""
+    symbols = [option.name for option in facts.options(function) if isinstance(option, Symbol)]
+    known = {names.canonical(name) if names.flavour(name) else name for name in symbols}
+    return not REDUCTIONS.isdisjoint({name_of(function, facts), *known})
+
+
+def _may_be_batch(axis: cst.BaseExpression, facts: Facts) -> bool:
+    """Whether an axis is that of the batch, or a parameter of a function that may be left at None."""
+    if isinstance(axis, cst.Integer):
+        return _is_zero(axis)
+    options = facts.options(axis)
+    values = [option.value for option in options if isinstance(option, Literal)]
+    if any(value is None or (value == 0 and value is not False) for value in values):
+        return True
+    return bool(options) and all(isinstance(option, Parameter) and _is_left_at_none(option) for option in options)
+
+
+def _is_left_at_none(parameter: Parameter) -> bool:
+    """Whether the default of a parameter, for which no call is seen to pass anything, means the batch."""
+    function = parameter.frame.function
+    default = default_of(parameter.name, function) if isinstance(function, cst.FunctionDef) else None
+    return default is not None and (is_none(default) or _is_zero(default))
+
+
+def _is_zero(node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.Integer) and node.evaluated_value == 0
 
 
 def _cuts_batch(function: FunctionValue) -> Iterator[bool]:
