@@ -11,7 +11,8 @@ from tfmigrate.understand.program import Module, dotted
 from tfmigrate.walk import children, walk
 
 _ASKS = re.compile(
-    r"version|hasattr|getattr|\bdir\(|\bin globals|sys\.modules|find_spec|importlib|eager|legacy|compat|backend"
+    r"version|hasattr|getattr|\bdir\(|\bin globals|sys\.modules|find_spec|importlib|eager|legacy|compat"
+    r"|\b(keras_)?backend\b(?!\.)"
     r"|\bis_\w*available|(tf|keras|tensorflow)_?[123]\b|_v[12]\b",
     re.IGNORECASE,
 )
@@ -48,7 +49,11 @@ def guarded(module: Module) -> frozenset[cst.CSTNode]:
 
 def _read(node: cst.CSTNode, module: Module, guards: set[cst.CSTNode]) -> None:
     if type(node) in _KINDS and _is_guard(node, module):
-        guards.update(walk(node))
+        test = node.test if isinstance(node, cst.If | cst.IfExp | cst.Assert) else None
+        asked = set(walk(test)) if test is not None else frozenset()
+        guards.update(part for part in walk(node) if part not in asked)
+        if test is not None:
+            _read(test, module, guards)
         return
     elsewhere = _for_another_backend(node) if type(node) in _ARMED else None  # type: ignore[arg-type]
     if elsewhere is not None:
@@ -93,6 +98,8 @@ def _is_for_tensorflow(test: cst.BaseExpression) -> bool | None:
 
 
 def _asks_for_backend(node: cst.BaseExpression) -> bool:
+    if isinstance(node, cst.Attribute):
+        return node.attr.value in ("_BACKEND", "_backend")
     return isinstance(node, cst.Call) and not node.args and dotted(node.func).rpartition(".")[2] == "backend"
 
 
