@@ -42,8 +42,7 @@ parallel.fit_generator(images.flow(x, y,
     ],
 )
 def test_lines_follow_the_bracket_of_what_is_put_elsewhere(more: str, line: str) -> None:
-    (file,) = migrate_sources({"x.py": FLOW.format(more=more)}, Settings())
-    assert line in file.after
+    assert line in migrate(FLOW.format(more=more)).after
 
 
 @pytest.mark.parametrize(

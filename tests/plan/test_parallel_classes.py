@@ -66,8 +66,8 @@ def test_nothing_is_told_of_old_names_in_a_class_that_goes() -> None:
     slices = "{n: tf.split(x, 2) for n, x in zip(self.inner.input_names, self.inner.inputs)}"
     own = CLASS.replace("tf.split(self.inner.inputs[0], self.gpu_count)", slices)
     user = "from parallel import ParallelModel\nfrom tensorflow.keras import layers as L, models as M\n\n\n" + USE
-    files = migrate_sources({"parallel.py": own, "train.py": user}, Settings())
-    assert {finding.code for file in files for finding in file.findings} <= {"TFM001", "TFM003"}
+    files = migrate_files({"parallel.py": own, "train.py": user})
+    assert {finding.code for file in files.values() for finding in file.findings} <= {"TFM001", "TFM003"}
 
 
 def test_it_is_followed_from_one_file_to_another() -> None:
