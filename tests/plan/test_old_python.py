@@ -231,3 +231,19 @@ def test_modules_of_python_that_numpy_imported() -> None:
 def test_a_name_that_the_program_has_taken_stays() -> None:
     before = "math = 3\na = np.math.ceil(2.5)"
     assert migrated(before, "TFM229") == (before, [])
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "action"),
+    [
+        ("np.set_printoptions(threshold=np.nan)", "np.set_printoptions(threshold=np.inf)", "rewrite"),
+        ("np.set_printoptions(3, np.nan)", "np.set_printoptions(3, np.inf)", "rewrite"),
+        ("from numpy import nan\nnp.set_printoptions(threshold=nan)", None, "warn"),
+        ("np.set_printoptions(threshold=np.inf)", None, None),
+        ("np.set_printoptions(precision=3)", None, None),
+        ("np.set_printoptions(nanstr=np.nan)", None, None),
+    ],
+)
+def test_a_threshold_that_no_array_reaches(before: str, after: str | None, action: str | None) -> None:
+    expected = f"import numpy as np\n{after or before}"
+    assert migrated(f"import numpy as np\n{before}", "TFM229") == (expected, [action] if action else [])

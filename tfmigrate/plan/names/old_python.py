@@ -10,7 +10,7 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import Revision
+from tfmigrate.plan.change.calls import Revision, passed_as
 from tfmigrate.plan.edits import Edit, Insert, Rank, Remove, Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.names.excused import taken_out
@@ -45,6 +45,7 @@ def check(context: Context) -> Iterator[CallChange]:
     yield from _modules_through_numpy(context)
     yield from _splits(context)
     yield from _loaders(context)
+    yield from _print_options(context)
 
 
 def check_last(context: Context, others: Sequence[CallChange]) -> Iterator[CallChange]:
@@ -173,6 +174,23 @@ def _loaders(context: Context) -> Iterator[CallChange]:
         else:
             message += ": pass Loader=yaml.FullLoader"
             yield CallChange(codes.PYTHON_NAME_IS_GONE, call, message, action="warn")
+
+
+def _print_options(context: Context) -> Iterator[CallChange]:
+    """`np.set_printoptions(threshold=np.nan)`: no array was longer than that, until NumPy 1.14 refused it."""
+    facts = context.facts
+    for call in facts.module.calls:
+        if facts.symbols.get(call.func) not in ("numpy.set_printoptions", "numpy.printoptions"):
+            continue
+        threshold = passed_as("threshold", 1, call)
+        value = threshold.value if threshold is not None else None
+        name = facts.symbols.get(value, "") if value is not None else ""
+        message = "NumPy prints no arrays in full for a threshold that is no number (ValueError since 1.14)"
+        if isinstance(value, cst.Attribute) and name == "numpy.nan":
+            edit = Replace(value, (value.value, ".inf"))
+            yield CallChange(codes.OLD_PYTHON, value, f"{message}: inf is as long", edit)
+        elif value is not None and name in ("numpy.nan", "numpy.NaN", "numpy.NAN"):
+            yield CallChange(codes.OLD_PYTHON, value, f"{message}: write numpy.inf", action="warn")
 
 
 def _matches_nothing(pattern: str | bytes) -> bool:
