@@ -52,10 +52,14 @@ def import_tensorflow(draft: Draft) -> None:
         for statement, unit in conditional:
             _drop_conditional(draft, statement, unit)
     for statement, unit in inner:
-        # An import inside a function makes the name a local variable, which has no value above that line.
-        alone = len(list(imports_of(statement))) == 1 and not in_try(draft.module, unit)
-        if alone and (statement, unit) not in served and draft.reaches_into(draft.tf, draft.scope_round(unit).node):
+        if (statement, unit) not in served and _is_in_the_way(statement, unit, draft):
             draft.edits.append(ImportNames(statement))
+
+
+def _is_in_the_way(statement: cst.Import | cst.ImportFrom, unit: Unit, draft: Draft) -> bool:
+    """Whether an import in a function makes the name a local variable there, which has no value above that line."""
+    alone = len(list(imports_of(statement))) == 1 and not in_try(draft.module, unit)
+    return alone and draft.reaches_into(draft.tf, draft.scope_round(unit).node)
 
 
 def _line(draft: Draft) -> str:
