@@ -22,6 +22,9 @@ UNRECOGNIZED = "ValueError: Unrecognized keyword arguments passed to Dense: {{'{
 LEFT_OUT = "TypeError: __init__() missing 1 required positional argument: 'units' (old.py:4)"
 NO_MERGE = "ImportError: cannot import name 'Merge' from 'keras.layers' (old.py:1)"
 NO_ORDERING = "AttributeError: module 'keras.backend' has no attribute 'set_image_dim_ordering' (old.py:2)"
+NO_TF = "AttributeError: module 'keras.backend' has no attribute 'tf' (old.py:2)"
+UNDEFINED = "NameError: name 'regularizers' is not defined (old.py:4)"
+STARRED = "from keras.layers import *\n" + OLD_SCRIPT
 UP_TO_2_3 = "is an argument of Keras 1, which standalone Keras takes up to 2.3.1: `tfmigrate runtimes --make tf1.15`"
 NEVER = "is an argument of Keras 1, which tf.keras takes in no version"
 
@@ -40,6 +43,8 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Laboratory:
         (OLD_SCRIPT, LEGACY, NO_MERGE, "`Merge` is in Keras up to 2.1.6: `tfmigrate runtimes --make tf1.15-keras2.1`"),
         (OLD_SCRIPT, LEGACY, NO_MERGE, "and --from keras==2.1.6 chooses it"),
         (OLD_SCRIPT, LEGACY, NO_ORDERING, "and --from keras==2.2.4 chooses it"),
+        (OLD_SCRIPT, LEGACY, NO_TF, "`tf` is in Keras up to 2.2.4"),
+        (STARRED, LEGACY, UNDEFINED, "`regularizers` is in Keras up to 2.2.4"),
         (OLD_SCRIPT + "merge([a, b], mode='sum')\n", LEGACY, "TypeError: 'module' object is not callable", "2.1.6"),
         (TF_KERAS, TF_2_3, UNEXPECTED.format("nb_epoch"), "which fit() of tf.keras takes up to TensorFlow 1.15"),
         (TF_KERAS, TF_2_3, NOT_UNDERSTOOD.format("border_mode"), f"`border_mode` {NEVER}"),
@@ -49,6 +54,9 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Laboratory:
         (OLD_SCRIPT + "Dense(width=3)\n", None, LEFT_OUT, None),
         (OLD_SCRIPT, LEGACY, UNEXPECTED.format("p"), None),
         (OLD_SCRIPT, KERAS_2_2, NO_ORDERING, None),
+        (OLD_SCRIPT, LEGACY, UNDEFINED, None),
+        (STARRED, LEGACY, UNDEFINED.replace("regularizers", "colours"), None),
+        (OLD_SCRIPT, LEGACY, "AttributeError: 'Net' object has no attribute 'tf' (old.py:4)", None),
         (OLD_SCRIPT, LEGACY, "AttributeError: 'Net' object has no attribute 'width' (old.py:4)", None),
         (OLD_SCRIPT, LEGACY, "TypeError: 'module' object is not callable (old.py:4)", None),
         (TF_KERAS, TF_2_3, NO_MERGE, None),

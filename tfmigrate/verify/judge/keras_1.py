@@ -19,11 +19,21 @@ _ARGUMENT = re.compile(
 )
 _LEFT_OUT = re.compile(r"__init__\(\) missing \d+ required positional argument")
 """What is said to `Dense(output_dim=8)` before it is looked at what it is given."""
-_NAME = re.compile(r"(?:has no attribute|cannot import name) '(\w+)'")
+_NAME = re.compile(r"(?:module '(?:tf_)?keras[\w.]*' has no attribute|cannot import name) '(\w+)'")
+_UNDEFINED = re.compile(r"NameError: name '(\w+)' is not defined")
 _LAST_WITH: Mapping[str, str] = {
-    "Merge": "2.1.6", "merge": "2.1.6", "image_dim_ordering": "2.2.4", "set_image_dim_ordering": "2.2.4",
+    **dict.fromkeys(("Merge", "merge"), "2.1.6"),
+    **dict.fromkeys(
+        (
+            "AtrousConv2D", "Deconv2D", "_BACKEND", "_SESSION", "_backend", "activations", "constraints",
+            "get_variable_shape", "image_dim_ordering", "initializers", "mobilenetv2", "namedtuple", "np", "os",
+            "regularizers", "set_image_dim_ordering", "standardize_weights", "tf", "training_utils", "warnings",
+        ),
+        "2.2.4",
+    ),
 }  # fmt: skip
-"""The last minor version of standalone Keras that has a name of Keras 1."""
+"""The last minor version of standalone Keras that has a name, which a star import may have brought (measured: the names
+of all modules of 2.1.6, 2.2.4 and 2.3.1)."""
 _LAST_WITH_ARGUMENTS = "2.3.1"
 
 
@@ -32,7 +42,7 @@ def advice(plan: Plan, run: Run) -> str:
     error = run.trace.end.error if run.trace.end else None
     if error is None:
         return ""
-    name = _NAME.search(error)
+    name = _NAME.search(error) or (_UNDEFINED.search(error) if _has_star_import(plan) else None)
     if "'module' object is not callable" in error and "merge" in _called(plan):
         return _older(plan, run, "merge")
     if name is not None:
@@ -88,11 +98,22 @@ def _words() -> frozenset[str]:
     return frozenset({*renamed, "nb_row", "nb_col", "dim_ordering", "samples_per_epoch"})
 
 
-def _calls(plan: Plan) -> Iterator[ast.Call]:
+def _nodes(plan: Plan) -> Iterator[ast.AST]:
+    """Every node of the old program."""
     source, name, home = plan.place_of(plan.options.old)
     with suppress(OSError, SyntaxError, ValueError):
         for text in program_of(source, name, home).values():
-            yield from (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call))
+            yield from ast.walk(ast.parse(text))
+
+
+def _has_star_import(plan: Plan) -> bool:
+    """Whether the old program has a star import of Keras, which may bring names that it does not say."""
+    imports = (node for node in _nodes(plan) if isinstance(node, ast.ImportFrom))
+    return any((node.module or "").startswith("keras.") and node.names[0].name == "*" for node in imports)
+
+
+def _calls(plan: Plan) -> Iterator[ast.Call]:
+    return (node for node in _nodes(plan) if isinstance(node, ast.Call))
 
 
 def _passed(plan: Plan) -> Iterator[set[str]]:
