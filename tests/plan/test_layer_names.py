@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import libcst as cst
 import pytest
 
 from tests.kit import actions, check_migrated
+from tfmigrate.plan.change.calls import text_of
+from tfmigrate.plan.keras import layer_names
 
 PROGRAM = """
 from keras.applications import DenseNet121
@@ -111,3 +114,21 @@ def test_names_that_are_not_empty_stay(line: str) -> None:
     file = check_migrated(PROGRAM.format(line=line))
     assert actions(file, "TFM259") == []
     assert line in file.after
+
+
+def test_a_name_that_is_handed_on_again_and_again_is_followed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = 0
+
+    def counting(node: cst.BaseExpression) -> str | None:
+        nonlocal asked
+        asked += 1
+        return text_of(node)
+
+    monkeypatch.setattr(layer_names, "text_of", counting)
+    handed_on = "".join(
+        f"\n\ndef d{n}(x, name):\n    return d{n - 1}(x, name) if x else d{n - 1}(x, name=name)\n" for n in range(1, 20)
+    )
+    program = PROGRAM.replace("\n\nstage", handed_on.replace("d0(", "given(") + "\n\nstage")
+    file = check_migrated(program.format(line="y = d19(x, 'b')"))
+    assert actions(file, "TFM259") == []
+    assert 0 < asked < 1000

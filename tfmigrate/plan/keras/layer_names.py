@@ -158,6 +158,10 @@ def _sources(node: cst.CSTNode) -> Sequence[cst.CSTNode] | None:
     return _parts(node)
 
 
+_Parameter = tuple[cst.FunctionDef, str]
+"""One of a function's parameters, by its name."""
+
+
 class _Slashes:
     """Which expressions may be text with a slash in it, as far as it is followed through the program."""
 
@@ -210,19 +214,20 @@ class _Slashes:
     def _takes_none(self, value: Taken | None, seen: Set[cst.CSTNode]) -> bool:
         return value == Number() or (isinstance(value, Expression) and self.are_not_in(value.node, seen))
 
-    def may_be(
-        self,
-        wanted: Callable[[cst.BaseExpression], bool],
-        node: cst.BaseExpression,
-        seen: Set[cst.CSTNode] = frozenset(),
-    ) -> bool:
+    def may_be(self, wanted: Callable[[cst.BaseExpression], bool], node: cst.BaseExpression) -> bool:
         """Whether an expression, or what a parameter may be given, is such a one: None, for example, which has no
         replace()."""
-        if wanted(node):
-            return True
-        if not isinstance(node, cst.Name) or node in seen:
-            return False
-        return any(self.may_be(wanted, value, seen | {node}) for value, _ in self._passed(node))
+        pending = [node]
+        seen: set[_Parameter] = set()
+        while pending:
+            node = pending.pop()
+            if wanted(node):
+                return True
+            parameter = self._parameter(node)
+            if parameter is not None and parameter not in seen:
+                seen.add(parameter)
+                pending.extend(value for value, _ in self._passed(parameter))
+        return False
 
     def _look(self, node: cst.CSTNode) -> bool:
         if isinstance(node, cst.SimpleString | cst.FormattedStringText):
@@ -240,34 +245,43 @@ class _Slashes:
 
     def _passed_for(self, node: cst.Name) -> Iterator[cst.BaseExpression]:
         """What a parameter is given anywhere, where this rule does not write that without slashes."""
-        for value, call in self._passed(node):
+        parameter = self._parameter(node)
+        for value, call in self._passed(parameter) if parameter is not None else ():
             named = call is not None and any(arg.value is value for arg in call.args if arg.keyword is not None)
             if call is None or not named or node.value != "name" or not self._is_mended(call):
                 yield value
 
-    def _passed(self, node: cst.Name) -> Iterator[tuple[cst.BaseExpression, cst.Call | None]]:
+    def _parameter(self, node: cst.BaseExpression) -> _Parameter | None:
+        """The parameter that a name is."""
+        function = self._functions.get(node)
+        if function is None or not isinstance(node, cst.Name) or node.value not in parameters_of(function):
+            return None
+        return function, node.value
+
+    def _passed(self, parameter: _Parameter) -> Iterator[tuple[cst.BaseExpression, cst.Call | None]]:
         """What a parameter is given anywhere, its default too, and the calls that give it: what is known of its values
         need not be of every call."""
-        function = self._functions.get(node)
-        if function is None:
-            return
+        function, name = parameter
         words = parameters_of(function)
-        if node.value not in words:
-            return
-        default = default_of(node.value, function)
+        default = default_of(name, function)
         if default is not None:
             yield default, None
+        position = words.index(name) - (words[0] == "self")
         for call in self._calls.get(function.name.value, ()):
-            position = words.index(node.value) - (words[0] == "self")
             plain = [arg for arg in call.args if arg.keyword is None and not arg.star]
             if 0 <= position < len(plain):
                 yield plain[position].value, call
-            elif node.value in (named := keywords(call)):
-                yield named[node.value].value, call
+            elif name in (named := keywords(call)):
+                yield named[name].value, call
 
     def _is_mended(self, call: cst.Call) -> bool:
         """Whether the name in a call is one that this rule writes without slashes."""
-        return any(call in facts.module.calls and _is_named_by_keras(call, facts) for facts in self._modules)
+        return _is_named_by_keras(call, self._facts_of[call])
+
+    @cached_property
+    def _facts_of(self) -> Mapping[cst.Call, Facts]:
+        """The facts of the module that a call stands in."""
+        return {call: facts for facts in self._modules for call in facts.module.calls}
 
     @cached_property
     def _functions(self) -> Mapping[cst.CSTNode, cst.FunctionDef]:
