@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 import pytest
 
+from tests.kit import migrate
 from tfmigrate.edit.apply import apply
 from tfmigrate.plan.edits import Edit, Insert, Rank, Replace
 
@@ -49,3 +50,41 @@ def test_what_an_earlier_statement_reads_stands_above_it() -> None:
 def test_an_import_stands_above_the_line() -> None:
     after = "import tensorflow\n\nx = load(); train(tensorflow)\n"
     assert text("x = load(); train(x)\n", "import tensorflow", "tensorflow", Rank.IMPORT) == after
+
+
+PROGRAM = """\
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+{line}
+"""
+BUILT = "model = Sequential([Dense(1, input_shape=(4,))]); p = multi_gpu_model(model, 2)"
+DATA = "train_dataset = (\n    tf.data.Dataset.from_tensor_slices((x, y))"
+COMPILED = "p.compile('sgd', 'mean_squared_error')"
+
+
+@pytest.mark.parametrize(
+    ("rest", "first", "last"),
+    [
+        (f"{COMPILED}; x = x / 2; p.fit(x, y)", f"{COMPILED}; x = x / 2", "p.fit(train_dataset)"),
+        (f"{COMPILED}; shuffle(x, y); p.fit(x, y); end()", f"{COMPILED}; shuffle(x, y)", "p.fit(train_dataset); end()"),
+        (f"x, y = load(); {COMPILED}; p.fit(x, y)", f"x, y = load(); {COMPILED}", "p.fit(train_dataset)"),
+    ],
+)
+def test_a_scope_round_such_a_line_ends_above_them_and_goes_on_below(rest: str, first: str, last: str) -> None:
+    after = migrate(PROGRAM.format(line=f"{BUILT}; {rest}")).after
+    assert f"; {first}\n{DATA}" in after
+    assert after.endswith(f"\nwith strategy.scope():\n    {last}\n")
+    assert after.count("with strategy.scope():") == 2
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [f"{COMPILED}; p.fit(x, y)", f"n = 2; {COMPILED}; p.fit(x, y)", f"{COMPILED}; p.fit(x, y); x = 1"],
+)
+def test_a_line_whose_first_statements_do_not_concern_them_stays_whole(rest: str) -> None:
+    after = migrate(PROGRAM.format(line=f"{BUILT}; {rest}")).after
+    assert after.index(DATA) < after.index("with strategy.scope():")
+    assert after.endswith(f"; {rest.replace('x, y)', 'train_dataset)')}\n")
+    assert after.count("with strategy.scope():") == 1

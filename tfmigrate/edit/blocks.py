@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -104,10 +105,8 @@ class BlockInTheMaking:
             leading = [*self._blank[unit], *own]
             if pieces:
                 pieces[0] = led(pieces[0], [*self._blank[unit], *comment_lines(pieces[0].leading_lines)])  # type: ignore[attr-defined]
-        if inserted and (first := self._first_part(unit, pieces, inserted)):
-            self._add([first])
-            leading = []
         if inserted:
+            inserted, leading = self._below_first_part(unit, pieces, inserted, leading)
             self._insert(unit, inserted, leading, pieces)
         elif pieces and self.out and self.out[-1] in self._fresh and self._scope is None:
             *_, pieces[0] = definitions_apart([self.out[-1], pieces[0]])
@@ -120,6 +119,19 @@ class BlockInTheMaking:
             self._leave_orphans(unit, leading)
         if self._scope is not None and unit is self._scope.units[-1]:
             self._end(self._scope)
+
+    def _below_first_part(
+        self, unit: cst.CSTNode, pieces: Pieces, inserted: Sequence[Insert], leading: list[cst.EmptyLine]
+    ) -> tuple[Sequence[Insert], list[cst.EmptyLine]]:
+        """The lines to insert above what is left of a line, and those above these, once what stays above is added."""
+        if (first := self._first_part(unit, pieces, inserted)) is not None:
+            self._add([first])
+            return inserted, []
+        late = self._late(pieces, inserted)
+        if late:
+            self._divide(unit, pieces, [edit for edit in inserted if edit not in late], late, leading)
+            return late, []
+        return inserted, leading
 
     def _first_part(
         self, unit: cst.CSTNode, pieces: Pieces, inserted: Sequence[Insert]
@@ -138,6 +150,52 @@ class BlockInTheMaking:
         pieces[0] = line.with_changes(leading_lines=[], body=line.body[count:])
         above.append(last.with_changes(semicolon=cst.MaybeSentinel.DEFAULT))
         return cst.SimpleStatementLine(above, leading_lines=line.leading_lines)
+
+    def _late(self, pieces: Pieces, inserted: Sequence[Insert]) -> list[Insert]:
+        """The lines above a line in a scope that read what is set in its first statements, for a later one of them."""
+        line = pieces[0] if len(pieces) == 1 else None
+        if not isinstance(line, cst.SimpleStatementLine) or self._scope is None:
+            return []
+        above = line.body[: self._before_a_reader(line, inserted) or 0]
+        context = self._scope.context if isinstance(self._scope.context, str) else self._scope.context.text
+        early = set(re.findall(r"\w+", context))
+        told = {node.value for small in above for node in walk(small) if isinstance(node, cst.Name)}
+        late: list[Insert] = []
+        for edit in inserted:
+            lines = self._parsed([edit])
+            bound = {name for piece in lines for name in names_bound(piece)}
+            read = {node.value for piece in lines for node in walk(piece) if isinstance(node, cst.Name)} - bound
+            if not bound.isdisjoint(early) or edit.rank < Rank.RULE or any(map(defines, lines)):
+                continue
+            if not read.isdisjoint(told):
+                late.append(edit)
+                told |= bound
+        return late if self._before_a_reader(line, late) else []
+
+    def _divide(
+        self,
+        unit: cst.CSTNode,
+        pieces: Pieces,
+        early: Sequence[Insert],
+        late: Sequence[Insert],
+        leading: list[cst.EmptyLine],
+    ) -> None:
+        """Add the statements of a line in a scope above those that the late lines are for, and end the scope: it goes
+        on below these."""
+        line, scope = pieces[0], self._scope
+        assert isinstance(line, cst.SimpleStatementLine)
+        assert scope is not None
+        count = self._before_a_reader(line, late) or 0
+        *above, last = line.body[:count]
+        above.append(last.with_changes(semicolon=cst.MaybeSentinel.DEFAULT))
+        first: Pieces = [cst.SimpleStatementLine(above, leading_lines=line.leading_lines)]
+        pieces[0] = line.with_changes(leading_lines=[], body=line.body[count:])
+        if early:
+            self._insert(unit, early, leading, first)
+        self._add(first)
+        if not all(edit.scoped for edit in late):
+            self._end(scope)
+            self._scope, self._inner = scope, []
 
     def _before_a_reader(self, line: cst.SimpleStatementLine, inserted: Sequence[Insert]) -> int | None:
         """How many statements of a line come before the first that names what the inserted lines bind."""
