@@ -221,3 +221,38 @@ def test_a_try_that_does_something_else_stays(tried: str, handled: str) -> None:
     assert "multi_gpu_model" not in file.after
     for line in (tried + handled).splitlines():
         assert line.replace("keras.l", "tensorflow.keras.l") in file.after
+
+
+INSIDE = """\
+import keras
+from keras.layers import Dense, Input
+from keras.models import Model
+from keras.utils import multi_gpu_model
+
+
+class Net:
+    def build(self, model, gpus=1):
+        self.base = model
+        if gpus > 1:
+            import tensorflow as tf
+            {more}
+            with tf.device("/cpu:0"):
+                self.base = keras.models.clone_model(self.base)
+            self.model = multi_gpu_model(self.base, gpus=gpus)
+        else:
+            self.model = self.base
+        self.model.compile("sgd", "mse")
+
+
+x = Input((4,))
+net = Net()
+net.build(Model(x, Dense(1)(x)), gpus=2)
+net.model.fit_generator(rows)
+"""
+
+
+@pytest.mark.parametrize(("more", "stays"), [("print(1)", False), ("print(tf.version)", True)])
+def test_an_import_in_a_function_goes_with_its_last_reader_there(more: str, stays: bool) -> None:
+    file = migrate_bytes(INSIDE.replace("{more}", more).encode(), "program.py", Settings())
+    assert "strategy = tf.distribute" in file.after
+    assert ("            import tensorflow as tf\n" in file.after) == stays

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Container, Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -132,9 +132,10 @@ class Draft:
             places.difference_update(walk(left_out))
         return bool(places) if round_ is None else not places.isdisjoint(walk(round_))
 
-    def writes(self, name: str) -> bool:
-        """Whether any edit so far writes code that reads `name`."""
-        return any(re.search(rf"(?<![\w.]){re.escape(name)}\b(?!=)", code) for _, code in self.written())
+    def writes(self, name: str, inside: Container[cst.CSTNode] | None = None) -> bool:
+        """Whether any edit so far writes code that reads `name`; `inside`: at one of these nodes."""
+        read = re.compile(rf"(?<![\w.]){re.escape(name)}\b(?!=)")
+        return any(read.search(code) and (inside is None or place in inside) for place, code in self.written())
 
     def written(self) -> Iterator[tuple[cst.CSTNode, str]]:
         """The code that the edits so far write, each with a node of the place it goes to."""

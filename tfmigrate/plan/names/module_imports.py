@@ -15,6 +15,7 @@ from tfmigrate.plan.names.tables import Tables
 from tfmigrate.plan.names.taken import Links, Name
 from tfmigrate.understand import names
 from tfmigrate.understand.program import Module, Unit, dotted, import_statements, imports_of
+from tfmigrate.walk import walk
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +105,15 @@ class ModuleImports:
                 continue  # Only other rules are selected: the name moves with its module.
             if ours and (wanted or read):
                 kept.add(alias)
-            elif ours or (not wanted and not expected and read is False and not draft.writes(bound)):
+            elif ours or (not wanted and not expected and read is False and not self._is_written(bound, unit)):
                 dropped.add(alias)
         return frozenset(dropped), frozenset(kept)
+
+    def _is_written(self, bound: str, unit: Unit) -> bool:
+        """Whether an edit writes code that reads a name: in the function that imports it, where one does."""
+        function = self.draft.scope_round(unit).node
+        inside = frozenset(walk(function)) if isinstance(function, cst.FunctionDef) else None
+        return self.draft.writes(bound, inside)
 
     def renamed_classes(
         self, tables: Tables, statement: cst.Import | cst.ImportFrom, unit: Unit, taken: Set[Name]
