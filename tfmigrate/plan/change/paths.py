@@ -236,7 +236,9 @@ class Paths:
     def _bound(self, node: cst.Name, module: Module) -> Iterator[_Part]:
         scopes = self.scopes[module]
         last = binding_above(node, module, scopes)
-        bindings = [last] if last is not None else bindings_of(node, scopes)
+        value = value_of(last) if last is not None else None
+        followed = last is not None and (value is None or self._is_followed(value, module))
+        bindings = [last] if last is not None and followed else bindings_of(node, scopes)
         if not bindings:
             yield None, module
         for binding in bindings:
@@ -245,6 +247,11 @@ class Paths:
                 yield from self._passed(node.value, binding.scope, module)
             else:
                 yield value, module
+
+    def _is_followed(self, value: cst.BaseExpression, module: Module) -> bool:
+        """Whether it is known what an expression ends with; of `path.replace(a, b)` it is not."""
+        named = cst.Name | cst.Attribute | cst.IfExp | cst.BooleanOperation | cst.SimpleString | cst.FormattedString
+        return isinstance(value, named) or _last_part(value, self.facts[module]) is not None
 
     def _passed(self, name: str, scope: LexicalScope, module: Module) -> Iterator[_Part]:
         """What the callers of a function pass for a parameter."""
