@@ -1818,7 +1818,7 @@ rows = np.zeros((8, 4))
 """
 
 
-def test_comments_among_arguments_that_go_stay_beside_the_call() -> None:
+def test_comments_among_arguments_that_go_stay_in_the_call() -> None:
     fit = """\
 # one pass
 model.fit(rows, rows,
@@ -1830,8 +1830,8 @@ model.fit(rows, rows,
 """
     file = check_migrated(FITTED + fit)
     assert file.after.index("# one pass\n") < file.after.index("train_dataset = (\n")
-    end = "# validation_split=0.1,\nmodel.fit(train_dataset,\n          # class_weight={0: 1},\n          epochs=3)\n"
-    assert file.after.endswith(end)
+    kept = "          # validation_split=0.1,\n          # class_weight={0: 1},\n          epochs=3)\n"
+    assert file.after.endswith("model.fit(train_dataset,\n" + kept)
 
 
 @pytest.mark.parametrize(
