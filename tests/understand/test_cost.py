@@ -13,7 +13,6 @@ from tfmigrate.migrate import migrate_bytes
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
 from tfmigrate.understand import store
-from tfmigrate.understand.contents import sites_of
 from tfmigrate.understand.interpreter import Interpreter
 from tfmigrate.understand.joins import join
 from tfmigrate.understand.program import Module
@@ -22,7 +21,6 @@ from tfmigrate.understand.values import (
     Frame,
     Items,
     Literal,
-    Made,
     Mapping,
     Method,
     ModelObject,
@@ -183,50 +181,6 @@ def test_models_and_symbols_are_told_apart_however_many_numbers_there_are() -> N
         f"keras.layers.L{number}" for number in range(100)
     }
     assert not any(isinstance(option, Literal) for option in options(found))
-
-
-def _places(count: int) -> list[Site]:
-    frame = Frame(Module("models.py", START), None, None)
-    return [Site(frame, cst.SimpleStatementLine(body=())) for _ in range(count)]
-
-
-def test_many_tensors_are_one_that_was_made_in_all_their_places() -> None:
-    places = _places(100)
-    model = ModelObject(places[0], cst.Name("model"), set())
-    of_model = Made("tensor", "", frozenset(places[:1]), frozenset((model,)))
-    found = join(of_model, *(Made("tensor", "", frozenset((place,))) for place in places[1:]))
-    assert sites_of(found) == frozenset(places)
-    assert options(found) == {of_model, Made("tensor", "", frozenset(places[1:]))}
-
-
-def test_many_layers_are_one_for_each_call_that_makes_them() -> None:
-    places, one, other = _places(100), cst.Call(cst.Name("Dense")), cst.Call(cst.Name("Dense"))
-    made = [Made("layer", "keras.layers.Dense", frozenset((place,)), config=one) for place in places[:-2]]
-    rest = [
-        Made("layer", "keras.layers.Dense", frozenset(places[-2:-1]), config=other),
-        Made("layer", "keras.layers.Dropout", frozenset(places[-1:]), config=one),
-    ]
-    found = join(*made, *rest)
-    assert options(found) == {Made("layer", "keras.layers.Dense", frozenset(places[:-2]), config=one), *rest}
-
-
-def test_a_few_tensors_are_told_apart() -> None:
-    tensors = [Made("tensor", "", frozenset((place,))) for place in _places(60)]
-    assert options(join(*tensors)) == set(tensors)
-
-
-def test_what_a_name_may_be_already_adds_nothing() -> None:
-    found = join(*(Literal(number) for number in range(20)))
-    assert join(found, Literal(3), join(Literal(4), Literal(5))) is found
-
-
-def test_layers_that_a_model_is_given_later_are_among_the_places_of_a_list_that_holds_it() -> None:
-    first, later = _places(2)
-    model = ModelObject(first, cst.Name("model"), {first})
-    held = Items((join(model, Literal(None)),))
-    assert sites_of(held) == {first}
-    model.sites.add(later)
-    assert sites_of(held) == {first, later}
 
 
 def test_a_value_is_hashed_once_however_deep_it_is() -> None:

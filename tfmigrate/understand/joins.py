@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 
-from tfmigrate.understand.contents import all_models, all_opaque_sites, all_sites
-from tfmigrate.understand.values import Choice, Items, Literal, Made, Mapping, Method, Opaque, Partial, Value, options
+from tfmigrate.understand.contents import all_opaque_sites
+from tfmigrate.understand.values import Choice, Items, Literal, Mapping, Method, Opaque, Partial, Value, options
 
 _LONG = 64
 """Elements of a list that are kept separate."""
@@ -18,62 +17,39 @@ _MANY = 8
 """Lists, or dicts, that a name may be, kept separate."""
 _DATA = 64
 """Numbers, strings and the like that a name may be, kept separate."""
-_OBJECTS = 64
-"""Objects of Keras that a name may be, kept separate."""
 _DATA_KINDS = (Literal, Opaque, Partial, Method)
 """The classes of what may be one of these."""
 
 
 def join(*values: Value) -> Value:
-    """The value of a name where several paths meet. Of many lists or dicts only what may be in any of them is kept, of
-    many layers or tensors where any of them was made, and of many plain data only that it is data."""
+    """The value of a name where several paths meet. Of many lists or dicts only what may be in any of them is kept, and
+    of many plain data only that it is data."""
     first = values[0] if values else None
     if first is not None and all(value is first for value in values):
         return first
-    known = options(first) if first is not None else frozenset()
-    more = frozenset[Value]().union(*(options(value) for value in values[1:])) - known
-    if first is not None and not more:
-        return first
-    merged = known | more
-    if len(merged) == 1:
-        return next(iter(merged))
-    if len(merged) <= _MANY:
-        return Choice(merged)
-    return _one_of_many(merged, first.kinds if isinstance(first, Choice) else Counter(map(type, known)), more)
+    merged = frozenset().union(*(options(value) for value in values))
+    if len(merged) > _MANY:
+        merged = _fewer(merged)
+    return next(iter(merged)) if len(merged) == 1 else Choice(merged)
 
 
-def _one_of_many(merged: frozenset[Value], before: Counter[type], more: frozenset[Value]) -> Value:
-    """`before`: of which classes those are that were one value already; `more`: those that came to them.
-
-    Only the kinds that came are looked through: there may be hundreds of values.
-    """
-    came = Counter(map(type, more))
-    kinds = before + came
-    fewer = merged
-    if came[Items] and kinds[Items] > _MANY:
-        fewer = _fewer_lists(fewer)
-    if came[Mapping] and kinds[Mapping] > _MANY:
-        fewer = _fewer_dicts(fewer)
-    if came[Method] and kinds[Method] > _MANY:
-        fewer = _of_one_receiver(fewer)
-    if came[Made] and kinds[Made] > _OBJECTS:
-        fewer = _fewer_made(fewer)
-    if any(came[kind] for kind in _DATA_KINDS) and sum(kinds[kind] for kind in _DATA_KINDS) > _DATA:
-        fewer = _fewer_data(fewer)
-    if fewer is merged:
-        return Choice.counted(merged, kinds)
-    return next(iter(fewer)) if len(fewer) == 1 else Choice(fewer)
-
-
-def _fewer_lists(merged: frozenset[Value]) -> frozenset[Value]:
-    lists = [option for option in merged if isinstance(option, Items)]
-    return merged.difference(lists) | {Items(_together(lists), "list", counted=False)}
-
-
-def _fewer_dicts(merged: frozenset[Value]) -> frozenset[Value]:
-    dicts = [option for option in merged if isinstance(option, Mapping)]
-    held = _together(dicts)
-    return merged.difference(dicts) | {Mapping((None,) * len(held), held)}
+def _fewer(merged: frozenset[Value]) -> frozenset[Value]:
+    kinds = Counter(map(type, merged))  # Counted first: there may be hundreds of values, and few of them lists.
+    if kinds[Items] > _MANY:
+        lists = [option for option in merged if isinstance(option, Items)]
+        merged = merged.difference(lists) | {Items(_together(lists), "list", counted=False)}
+    if kinds[Mapping] > _MANY:
+        dicts = [option for option in merged if isinstance(option, Mapping)]
+        held = _together(dicts)
+        merged = merged.difference(dicts) | {Mapping((None,) * len(held), held)}
+    if kinds[Method] > _MANY:
+        merged = _of_one_receiver(merged)
+    if len(merged) > _DATA and sum(kinds[kind] for kind in _DATA_KINDS) > _DATA:
+        data = [option for option in merged if _is_data(option)]
+        if len(data) > _DATA:
+            settings = all(isinstance(option, Literal) or getattr(option, "settings", False) for option in data)
+            merged = merged.difference(data) | {Opaque("one of many values", all_opaque_sites(data), settings=settings)}
+    return merged
 
 
 def _of_one_receiver(merged: frozenset[Value]) -> frozenset[Value]:
@@ -86,30 +62,6 @@ def _of_one_receiver(merged: frozenset[Value]) -> frozenset[Value]:
         if len(methods) > _MANY:
             merged = merged.difference(methods) | {Method(join(*(method.receiver for method in methods)), name)}
     return merged
-
-
-def _fewer_made(merged: frozenset[Value]) -> frozenset[Value]:
-    """Of many objects of Keras, one for each call that makes them, wherever that runs; of tensors, one for those that
-    come out of models, and one for the others."""
-    alike: dict[tuple[object, ...], list[Made]] = {}
-    for option in merged:
-        if isinstance(option, Made):
-            made_by = () if option.kind == "tensor" else (option.name, option.config, option.source)
-            alike.setdefault((option.kind, bool(option.models), *made_by), []).append(option)
-    for same in alike.values():
-        if len(same) > 1:
-            name = "" if same[0].kind == "tensor" else same[0].name
-            one = replace(same[0], name=name, sites=all_sites(same), models=all_models(same))
-            merged = merged.difference(same) | {one}
-    return merged
-
-
-def _fewer_data(merged: frozenset[Value]) -> frozenset[Value]:
-    data = [option for option in merged if _is_data(option)]
-    if len(data) <= _DATA:
-        return merged
-    settings = all(isinstance(option, Literal) or getattr(option, "settings", False) for option in data)
-    return merged.difference(data) | {Opaque("one of many values", all_opaque_sites(data), settings=settings)}
 
 
 def _is_data(value: Value) -> bool:

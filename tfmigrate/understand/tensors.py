@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from tfmigrate.understand.contents import all_models, all_opaque_sites, all_sites, is_keras, opaque_sites, united
+from tfmigrate.understand.contents import all_models, all_opaque_sites, all_sites, is_keras, opaque_sites
 from tfmigrate.understand.state import State
 from tfmigrate.understand.values import Arguments, Made, Opaque, Sites, Value
 
@@ -19,14 +19,13 @@ _TENSORS = frozenset(
 def layered(state: State, callee: Value, arguments: Arguments) -> Made:
     """What a layer or a model returns: a tensor. An unknown value passed to it is a tensor too, made elsewhere."""
     values = (callee, *(value for _, value in arguments))
-    sites = united((opaque_sites(callee), flowing(arguments), frozenset((state.site,))))
-    return Made("tensor", "", sites, all_models(values))
+    return Made("tensor", "", opaque_sites(callee) | flowing(arguments) | {state.site}, all_models(values))
 
 
 def flowing(arguments: Arguments) -> Sites:
     """Where what flows into a layer or a model was made; an unknown value of `input_shape=` or `name=` is none."""
     tensors = all_opaque_sites(value for keyword, value in arguments if keyword in _TENSORS)
-    return united((tensors, all_sites(value for keyword, value in arguments if keyword not in _TENSORS)))
+    return tensors | all_sites(value for keyword, value in arguments if keyword not in _TENSORS)
 
 
 def combined(state: State, values: Sequence[Value], node: cst.CSTNode) -> Value:

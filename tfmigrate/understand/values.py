@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property, wraps
+from functools import cached_property
 from operator import attrgetter
-from typing import TYPE_CHECKING, TypeVar, Union
+from typing import TYPE_CHECKING, Union
 
 import libcst as cst
 
@@ -18,9 +17,6 @@ from tfmigrate.walk import children, walk
 
 if TYPE_CHECKING:
     from tfmigrate.understand.lifecycle import Wrap
-
-_Value = TypeVar("_Value")
-_Found = TypeVar("_Found")
 
 
 @dataclass(eq=False)
@@ -314,24 +310,12 @@ class Super:
     owner: ClassValue
 
 
-def kept(find: Callable[[_Value], _Found]) -> Callable[[_Value], _Found]:
-    """What a function finds out of a value alone, kept with the value: it may hold hundreds of others, and is asked for
-    it again at each step."""
-    name = f"_{find.__name__}"
-
-    @wraps(find)
-    def known(value: _Value) -> _Found:
-        found: _Found | None = value.__dict__.get(name)
-        if found is None:
-            found = value.__dict__[name] = find(value)
-        return found
-
+def _remembered(value: object) -> int:
+    """The hash of a value, which costs as much as all that it holds, and is asked for at each join."""
+    known: int | None = value.__dict__.get("_hash")
+    if known is None:
+        known = value.__dict__["_hash"] = hash((type(value), *value.__dict__.values()))
     return known
-
-
-@kept
-def _hash(value: Items | Mapping | Made | Choice) -> int:
-    return hash((type(value), *(value.__dict__[name] for name in value.__match_args__)))
 
 
 @dataclass(frozen=True)
@@ -343,7 +327,7 @@ class Items:
     counted: bool = True
     """There are just so many elements; else any number, each like one of these."""
 
-    __hash__ = _hash
+    __hash__ = _remembered
 
 
 @dataclass(frozen=True)
@@ -353,7 +337,7 @@ class Mapping:
     keys: tuple[str | None, ...]
     values: tuple[Value, ...]
 
-    __hash__ = _hash
+    __hash__ = _remembered
 
 
 @dataclass(frozen=True)
@@ -371,7 +355,7 @@ class Made:
     source: cst.CSTNode | None = None
     """The function of a generator."""
 
-    __hash__ = _hash
+    __hash__ = _remembered
 
 
 def is_tensor(value: Value) -> bool:
@@ -475,19 +459,7 @@ class Choice:
 
     options: frozenset[Value]
 
-    __hash__ = _hash
-
-    @staticmethod
-    def counted(options: frozenset[Value], kinds: Counter[type]) -> Choice:
-        """One of several whose kinds are known."""
-        choice = Choice(options)
-        choice.__dict__["kinds"] = kinds
-        return choice
-
-    @cached_property
-    def kinds(self) -> Counter[type]:
-        """How many of them there are of each class."""
-        return Counter(map(type, self.options))
+    __hash__ = _remembered
 
 
 Value = Union[  # noqa: UP007  (a recursive alias of classes defined below each other)
