@@ -128,9 +128,13 @@ def _is_mixed(part: ModelObject, drafts: _Drafts) -> bool:
     return False
 
 
-def _order(model: ModelObject) -> tuple[str, int]:
-    module = model.site.frame.module
-    return module.path, module.order.get(model.site.unit, 0)
+def _order(model: ModelObject) -> list[tuple[str, int, int]]:
+    """Where a model is made: the call that leads there from furthest out first, as one line may hold several."""
+    places = [(model.site.frame.module, model.node)]
+    for frame in model.site.frame.chain():
+        if frame.call is not None and frame.call_node is not None:
+            places.append((frame.call.frame.module, frame.call_node))
+    return [(module.path, *module.position(node)) for module, node in reversed(places)]
 
 
 def _is_line(unit: Unit) -> bool:
