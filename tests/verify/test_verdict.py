@@ -1106,6 +1106,7 @@ def test_a_mistake_in_a_module_that_is_never_run_is_set_aside(lab: Laboratory) -
         ("model.fit(data, epochs=count)", "epochs / 2"),
         ("model.fit(data, steps_per_epoch=count)", "steps an epoch / 2"),
         ("data = data.batch(count)", "batch x2"),
+        ("model.fit(data, validation_data=rows)", "validated on the training data"),
     ],
 )
 def test_a_mistake_that_changes_nothing_is_set_aside(lab: Laboratory, line: str, control: str) -> None:
