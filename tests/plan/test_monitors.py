@@ -332,37 +332,3 @@ def test_keras_judges_as_the_table_says(keras: int, python: Python) -> None:
     assert answers.pop("near") == (["min"] * 3 if keras == 2 else ["ValueError"] * 3)
     assert answers.pop("auc") == (["max", "min", "min"] if keras == 2 else ["max"] * 3)
     assert answers == {name: ["max" if "acc" in name else "min"] * 3 for name in JUDGED_ALIKE}
-
-
-MAKER = """\
-def made({declared}):
-    return EarlyStopping({passed})
-
-
-stops = [{calls}]
-"""
-
-
-@pytest.mark.parametrize(
-    ("calls", "after"),
-    [
-        ("made('near'), made('my_acc')", "mode=\"max\" if 'acc' in watched else \"min\""),
-        ("made('my_acc'), made('near')", "mode=\"max\" if 'acc' in watched else \"min\""),
-        ("made('near'), made('far'), made('wide'), made('deep'), made('my_acc')", "mode=\"max\" if 'acc' in watched"),
-        ("made('near'), made(chosen())", "mode=\"max\" if 'acc' in watched else \"min\""),
-        ("made('near'), made('far')", 'mode="min"'),
-        ("made('near'), made('near')", 'mode="min"'),
-    ],
-)
-def test_each_call_of_a_function_counts(calls: str, after: str) -> None:
-    file = migrated(MAKER.format(declared="watched", passed="watched", calls=calls))
-    assert f"return EarlyStopping(watched, {after}".replace("'", '"') in file.after.replace("'", '"')
-    assert actions(file) == ["rewrite"]
-
-
-@pytest.mark.parametrize("calls", ["made('val_loss'), made('loss')", "made('loss'), made('loss'), made('val_mse')"])
-def test_nothing_is_touched_where_every_call_is_known(calls: str) -> None:
-    own = MAKER.format(declared="watched", passed="watched", calls=calls)
-    file = migrated(own)
-    assert file.after.endswith(own)
-    assert actions(file) == []

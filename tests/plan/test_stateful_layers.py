@@ -65,14 +65,14 @@ parallel_model.fit(x, y, batch_size=16)
 """
 
 
-@pytest.mark.parametrize(
-    "code", ["model = build(True)", "carries = True\nmodel = build(carries)", "model = build()\nstepper = build(True)"]
-)
+@pytest.mark.parametrize("code", ["model = build(True)", "carries = True\nmodel = build(stateful=carries)"])
 def test_a_builder_that_is_told_so(code: str) -> None:
     assert actions(migrate(HEAD.format(code=BUILDER.format(code=code))), "TFM404") == ["warn"]
 
 
-@pytest.mark.parametrize("code", ["model = build()", "model = build(False)", "model = build(own)"])
+@pytest.mark.parametrize(
+    "code", ["model = build()", "model = build(False)", "model = build()\nstepper = build(True)", "model = build(own)"]
+)
 def test_a_builder_that_is_told_so_only_for_one_gpu(code: str) -> None:
     assert actions(migrate(HEAD.format(code=BUILDER.format(code=code))), "TFM404") == []
 

@@ -11,7 +11,7 @@ from tfmigrate.understand.joins import join
 from tfmigrate.understand.parameters import nameable, positional
 from tfmigrate.understand.program import dotted
 from tfmigrate.understand.state import State, Walker
-from tfmigrate.understand.summaries import renewed, summarised, summary_for, widened
+from tfmigrate.understand.summaries import renewed, summarised
 from tfmigrate.understand.values import (
     NOTHING,
     Arguments,
@@ -70,10 +70,6 @@ def walk_lambda(walker: Walker, node: cst.Lambda) -> FunctionValue:
     return function
 
 
-_KINDS_OF_CALLS = 3
-"""So many calls with other plain data are walked each for itself; a further one is walked for any such data."""
-
-
 def call_function(walker: Walker, function: FunctionValue, arguments: Arguments, node: cst.Call | None) -> Value:
     """What a call of a function of the program returns. `node`: the call; a property has none."""
     state = walker.state
@@ -82,20 +78,16 @@ def call_function(walker: Walker, function: FunctionValue, arguments: Arguments,
     # A summary was made without a model at hand: what the function does to one is noted at each call that brings it.
     brings_model = any(holds_model(argument) for _, argument in arguments)
     objects = _objects_in(state, arguments)
-    known = [one for one in state.summaries.get(function.node, ()) if one.objects == objects]
-    summary = summary_for(known, arguments)
-    if summary is not None and not brings_model and state.still_reads(summary.read):
+    summary = state.summaries.get(function.node)
+    if summary is not None and not brings_model and summary.objects == objects and state.still_reads(summary.read):
         return renewed(state, summary, arguments, node if node is not None else function.node)
-    if summary is None and len(known) >= _KINDS_OF_CALLS:
-        arguments = tuple((keyword, widened(argument)) for keyword, argument in arguments)
     before, models, here = _footprint(state), len(state.program_facts.models), state.site
     with state.noting_reads() as read:
         value = enter(walker, function, arguments, here, node)
     plain = _footprint(state) == before
     if plain and not brings_model:
         models_made = state.program_facts.models[models:]
-        made = summarised(value, here, models_made, arguments, objects, read)
-        state.summaries[function.node] = [made, *(one for one in known if one.data != made.data)]
+        state.summaries[function.node] = summarised(value, here, models_made, arguments, objects, read)
     return value
 
 

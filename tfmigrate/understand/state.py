@@ -56,8 +56,6 @@ class Summary:
     """
     read: Reads
     """What it read of them, and of others."""
-    data: tuple[tuple[str | None, Value | None], ...]
-    """Of each argument its keyword, and its value where that is plain data."""
 
 
 class State:
@@ -98,7 +96,7 @@ class State:
         """Functions that were walked, on whatever object."""
         self.entered_on: set[tuple[ClassValue, cst.CSTNode]] = set()
         """Methods that were walked, with each class that the object they were called on belongs to."""
-        self.summaries: dict[cst.CSTNode, list[Summary]] = {}
+        self.summaries: dict[cst.CSTNode, Summary] = {}
         self.copies: dict[cst.CSTNode, bool] = {}
         """Whether a function does what multi_gpu_model does, of those that were called."""
         self._reads: dict[Key, Value | None] = {}

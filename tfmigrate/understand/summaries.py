@@ -1,5 +1,4 @@
-"""Functions without effects: what one returned is renewed at each further call with the same plain data, instead of
-walking it again."""
+"""Functions without effects: what one returned is renewed at each further call, instead of walking it again."""
 
 from __future__ import annotations
 
@@ -15,7 +14,6 @@ from tfmigrate.understand.values import (
     Choice,
     Instance,
     Items,
-    Literal,
     Made,
     Mapping,
     Method,
@@ -37,33 +35,7 @@ def summarised(
     read: Reads,
 ) -> Summary:
     values = [argument for _, argument in arguments]
-    given = all_models(values)
-    return Summary(value, call, frozenset(models), given, all_opaque_sites(values), objects, read, _data(arguments))
-
-
-def summary_for(known: Iterable[Summary], arguments: Arguments) -> Summary | None:
-    """That of a call which was given the same plain data, or data that is not known."""
-    data = _data(arguments)
-    return next((one for one in known if one.data in (data, _any(data))), None)
-
-
-def widened(argument: Value) -> Value:
-    """An argument as any other one of its kind."""
-    return _UNKNOWN if isinstance(argument, Literal) else argument
-
-
-_UNKNOWN = Opaque("one of many values")
-_Data = tuple[tuple[str | None, Value | None], ...]
-
-
-def _data(arguments: Arguments) -> _Data:
-    """Of each argument its keyword, and its value where that is plain data."""
-    return tuple((keyword, value if isinstance(value, Literal) else None) for keyword, value in arguments)
-
-
-def _any(data: _Data) -> _Data:
-    """That of a call with the same arguments, of which no value is known."""
-    return tuple((keyword, None) for keyword, _ in data)
+    return Summary(value, call, frozenset(models), all_models(values), all_opaque_sites(values), objects, read)
 
 
 def renewed(state: State, summary: Summary, arguments: Arguments, node: cst.CSTNode) -> Value:
