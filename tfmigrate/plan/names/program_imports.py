@@ -155,7 +155,7 @@ def _places_told(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
     together: dict[tuple[str, str], list[str]] = defaultdict(list)
     for old, new in pairs:
         (module, _, name), (other, _, renamed) = old.rpartition("."), new.rpartition(".")
-        if name == renamed:
+        if name == renamed and other:
             together[module, other].append(name)
         else:
             yield f"{old} is {new}"
