@@ -22,7 +22,7 @@ from tfmigrate.understand.lifecycle import Use
 from tfmigrate.understand.objects import receiver_of, setters_of
 from tfmigrate.understand.program import Module, Unit, dotted, root_name, units_of
 from tfmigrate.understand.reaching import reaching
-from tfmigrate.understand.values import ClassValue, Literal, ModelObject, Parallel, options
+from tfmigrate.understand.values import ClassValue, Literal, ModelObject, Parallel, Site, options
 from tfmigrate.walk import walk
 from tfmigrate.written import Code
 
@@ -128,13 +128,20 @@ def _is_mixed(part: ModelObject, drafts: _Drafts) -> bool:
     return False
 
 
-def _order(model: ModelObject) -> list[tuple[str, int, int]]:
+def _order(model: ModelObject) -> list[tuple[str, int, tuple[int, int]]]:
     """Where a model is made: the call that leads there from furthest out first, as one line may hold several."""
-    places = [(model.site.frame.module, model.node)]
+    places = [_place(model.site, model.node)]
     for frame in model.site.frame.chain():
         if frame.call is not None and frame.call_node is not None:
-            places.append((frame.call.frame.module, frame.call_node))
-    return [(module.path, *module.position(node)) for module, node in reversed(places)]
+            places.append(_place(frame.call, frame.call_node))
+    return places[::-1]
+
+
+def _place(site: Site, node: cst.CSTNode) -> tuple[str, int, tuple[int, int]]:
+    """The file, the unit, and where in it a node stands, if it does."""
+    module = site.frame.module
+    position = next((module.position(part) for part in walk(site.unit) if part is node), (0, 0))
+    return module.path, module.order.get(site.unit, 0), position
 
 
 def _is_line(unit: Unit) -> bool:
