@@ -141,7 +141,7 @@ def _findings(text: str, mentions: Mapping[str, Sequence[_Mention]]) -> Iterator
 
 
 def _only_read(text: str) -> frozenset[str]:
-    """The shapes of the file names that a script only loads: it writes none of these itself."""
+    """The shapes of the file names that a script loads and does not write itself."""
     try:
         with reading_code():
             tree = ast.parse(text)

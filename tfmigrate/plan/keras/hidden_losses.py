@@ -19,7 +19,7 @@ from tfmigrate.walk import walk
 
 
 def hidden_losses(facts: Facts, hidden: HiddenParts) -> Iterator[CallChange]:
-    """Losses from an unknown module: whether they compare the samples of a batch cannot be determined. Each is told
+    """Losses from an unknown module: whether they compare the samples of a batch cannot be determined. Each is reported
     once for a compile(), and not where `hidden` tells of what a lambda calls."""
     seen: set[cst.CSTNode] = {part for function in hidden.told for part in walk(function)}
     told: set[tuple[cst.Call, str]] = set()

@@ -151,7 +151,7 @@ def _moves_told(moved: Iterable[tuple[str, str]], moves: Moves) -> Iterator[tupl
 
 
 def _places_told(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """`a.b is c.d`, and in one sentence what goes from one module to another under the names that it has."""
+    """`a.b is c.d` for each renamed name, and one sentence for all that move between two modules unrenamed."""
     together: dict[tuple[str, str], list[str]] = defaultdict(list)
     for old, new in pairs:
         (module, _, name), (other, _, renamed) = old.rpartition("."), new.rpartition(".")

@@ -1,5 +1,5 @@
-"""Names that `from keras.layers import *` brought and that the same import of tensorflow.keras does not bring: what
-Keras's modules had imported for themselves, what stands in another module today, what has another name."""
+"""Names that `from keras.layers import *` brought in and the same import of tensorflow.keras does not: modules that
+Keras had imported for its own use, and names that have moved or have been renamed since."""
 
 from __future__ import annotations
 

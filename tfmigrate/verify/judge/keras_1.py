@@ -1,4 +1,4 @@
-"""An old script that dies because the Keras it was run on is too new for it: which one would run it."""
+"""An old script that dies because the Keras it was run on is too new for it: which version would run it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _LAST_WITH_ARGUMENTS = "2.3.1"
 
 
 def advice(plan: Plan, run: Run) -> str:
-    """Which Keras takes what an old run died of, where that is of Keras 1; empty for any other end."""
+    """Which Keras has the name, or takes the argument, that an old run died of; empty for any other error."""
     error = run.trace.end.error if run.trace.end else None
     if error is None:
         return ""

@@ -94,7 +94,7 @@ class _Bench:
     def of(
         cls, lab: Lab, start: Run, reference: Run, pairs: tuple[Pair, ...], band: float, right: World, keras: Keras
     ) -> _Bench:
-        # A run that was ended early has not come to what the script does after its training, so none of these may.
+        # Where the right run was ended early, the code after the training was never reached: controls stop there too.
         whole = start.trace.cut is None and lab.runs[right.role].trace.cut is None
         short = whole and bool(reference.trace.steps) and reference.trace.steps[0].epoch == 0
         limits = replace(lab.plan.limits, epochs=1) if short else lab.plan.limits
