@@ -14,6 +14,7 @@ Every model begins with weights that depend on its shapes alone, unless a file g
 
 import faulthandler
 import functools
+import gc
 import importlib
 import json
 import os
@@ -60,6 +61,8 @@ def main(world, folder):
     with open(os.path.join(folder, "examples.json")) as file:
         examples = json.load(file)
     importlib.import_module("tensorflow")
+    gc.collect()
+    gc.freeze()  # forks do not write to the pages of what is imported
     for name in sorted(examples):
         child = os.fork()
         if not child:
