@@ -67,7 +67,7 @@ class _Program:
         return submodule or name.startswith("__") or self._defines(path, name, set())
 
     def _file(self, name: str, level: int, importer: str) -> PurePath | None:
-        return next((path for path in paths_of(name, level, importer) if path in self._trees), None)
+        return next((path for path in map(PurePath, paths_of(name, level, importer)) if path in self._trees), None)
 
     def _is_module(self, path: PurePath) -> bool:
         return path.with_name(path.name + ".py") in self._trees or path / "__init__.py" in self._trees

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from functools import lru_cache
 from pathlib import PurePath
 
 from tfmigrate.importing import LIBRARIES, folders_added, paths_of
@@ -22,6 +23,7 @@ _IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n#;]+)|import[ \t]+([^\n#;]+))", re.M
 )
 _MENDED = (*(library.encode() for library in LIBRARIES), b"numpy", b"scipy")
+_WORD = re.compile(rb"\w+")
 _TRAINS = re.compile(rb"\.(?:fit|fit_generator|train_on_batch)\(")
 _HANDLES = re.compile(
     rb"\.(?:fit|(?:fit|evaluate|predict)_generator|train_on_batch|save_weights|load_weights)\(|(?<!\bre)\.compile\("
@@ -110,16 +112,21 @@ def with_users_of_keras(known: Mapping[str, bytes], search: Search, find: Find) 
     return files
 
 
-def imported_paths(path: str, data: bytes) -> Iterator[str]:
-    """Every path that a file's imports may mean."""
+@lru_cache(maxsize=10_000)
+def imported_paths(path: str, data: bytes) -> frozenset[str]:
+    """Every path that a file's imports may mean. They are asked for several times of each file of a repository."""
+    return frozenset(_imported_paths(path, data))
+
+
+def _imported_paths(path: str, data: bytes) -> Iterator[str]:
     added = folders_added(data.decode(errors="replace")) if b"sys.path" in data else ()
     for module, listed, plain in _IMPORT.findall(data):
         dotted = [module] if module else re.findall(rb"(?:^|,)\s*([.\w]+)", plain)
-        members = [word.decode(errors="replace") for word in re.findall(rb"\w+", listed)]
+        members = [word.decode(errors="replace") for word in _WORD.findall(listed)]
         for name in (name.decode(errors="replace") for name in dotted):
             level = len(name) - len(name.lstrip("."))
             for tail in ("", *members):
-                yield from map(str, paths_of(f"{name.lstrip('.')}.{tail}", level, path, added))
+                yield from paths_of(f"{name.lstrip('.')}.{tail}", level, path, added)
 
 
 def mentions_of_classes(
@@ -223,9 +230,9 @@ def _concerned(data: bytes, needles: Sequence[bytes]) -> frozenset[bytes]:
         elif defined:
             left.append((defined[1] or defined[2], statement))
     fresh = names.difference(needles)
+    used = [(name, frozenset(_WORD.findall(statement))) for name, statement in left] if fresh else []
     while fresh:
-        uses = re.compile(rb"\b(?:%s)\b" % b"|".join(sorted(fresh)))
-        fresh = {name for name, statement in left if uses.search(statement)} - names
+        fresh = {name for name, words in used if not fresh.isdisjoint(words)} - names
         names |= fresh
     return frozenset(names)
 
@@ -241,7 +248,7 @@ def _imported_from(data: bytes, offered: Mapping[bytes, Set[bytes]]) -> set[byte
     """Those of the names offered by each module (by its last word) that a file seems to import, or reach through it."""
     words = _imported_words(data)
     names = _of_modules(words, offered)
-    return names if b"*" in words else names & set(re.findall(rb"\w+", data))
+    return names if b"*" in words or not names else names & set(_WORD.findall(data))
 
 
 def _offered_to(data: bytes, offered: Mapping[bytes, Set[bytes]]) -> set[bytes]:

@@ -373,7 +373,7 @@ class Program:
 
     def __init__(self, modules: Sequence[Module]) -> None:
         self.modules = tuple(modules)
-        self._by_path: Mapping[PurePath, Module] = {PurePath(module.path): module for module in modules}
+        self._by_path: Mapping[str, Module] = {str(PurePath(module.path)): module for module in modules}
 
     def imported(self, name: str, level: int, importer: Module) -> Module | None:
         """The module of this program that `import name` means in `importer`; `level` counts the leading dots."""
