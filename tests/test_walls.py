@@ -44,7 +44,7 @@ MAY_IMPORT: dict[str, Sequence[str]] = {
     "report": ("__init__", "junit", "printable", "result", "rules", "settings"),
     "checkpoint": ("errors", "files"),
     # Facts, decisions, edits.
-    "understand": ("importing", "numbering", "old_keras", "quiet", "walk", "written"),
+    "understand": ("importing", "numbering", "old_keras", "old_names", "quiet", "walk", "written"),
     "plan/planner": (
         *RULES, "plan/comments", "plan/data", "plan/estimator", "plan/keras", "plan/names", "plan/on_strategy",
         "plan/strategy", "plan/workers", "rules",
@@ -73,7 +73,7 @@ MAY_IMPORT: dict[str, Sequence[str]] = {
     "guard": ("consistency", "quiet", "result", "walk"),
     # Verification.
     "verify/report": ("junit", "printable", "verify/judge"),
-    "verify/judge": ("errors", "files", "old_keras", "printable", "rules", "verify/run", "walk"),
+    "verify/judge": ("errors", "files", "old_keras", "old_names", "printable", "rules", "verify/run", "walk"),
     "verify/on": ("__init__", "errors", "verify/run"),
     "verify/run": ("errors", "files", "old_keras", "printable", "rules"),
     "verify/probe": (),
@@ -91,6 +91,7 @@ MAY_IMPORT: dict[str, Sequence[str]] = {
     "needles": ("errors",),
     "numbering": (),
     "old_keras": (),
+    "old_names": (),
     "patterns": (),
     "printable": (),
     "quiet": (),

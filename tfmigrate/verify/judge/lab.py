@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from tfmigrate.verify.judge import crash, keras_1, provenance
+from tfmigrate.verify.judge import crash, older_keras, provenance
 from tfmigrate.verify.judge.compare import through_steps
 from tfmigrate.verify.judge.depth import coverage
 from tfmigrate.verify.judge.plan import SHARED, Plan, again, all_migrated, all_restored
@@ -283,7 +283,7 @@ def restored_run(lab: Lab, keras: int) -> Run | None:
 def why_none(lab: Lab) -> str:
     """Why the old script runs nowhere, the genuine run's words first."""
     messages = [run.message for run in lab.runs.values()] or lab.plan.notes
-    advised = next(filter(None, (keras_1.advice(lab.plan, run) for run in lab.runs.values())), "")
+    advised = next(filter(None, (older_keras.advice(lab.plan, run) for run in lab.runs.values())), "")
     return "the old script could not be run. " + ". ".join([*messages, *filter(None, [advised])])
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 
+from tfmigrate.old_names import LAST_WITH
 from tfmigrate.rules import all_rules
 from tfmigrate.verify.judge.plan import Plan
 from tfmigrate.verify.run import runtimes
@@ -21,19 +22,6 @@ _LEFT_OUT = re.compile(r"__init__\(\) missing \d+ required positional argument")
 """What is said to `Dense(output_dim=8)` before it is looked at what it is given."""
 _NAME = re.compile(r"(?:module '(?:tf_)?keras[\w.]*' has no attribute|cannot import name) '(\w+)'")
 _UNDEFINED = re.compile(r"NameError: name '(\w+)' is not defined")
-_LAST_WITH: Mapping[str, str] = {
-    **dict.fromkeys(("Merge", "merge"), "2.1.6"),
-    **dict.fromkeys(
-        (
-            "AtrousConv2D", "Deconv2D", "_BACKEND", "_SESSION", "_backend", "activations", "constraints",
-            "get_variable_shape", "image_dim_ordering", "initializers", "mobilenetv2", "namedtuple", "np", "os",
-            "regularizers", "set_image_dim_ordering", "standardize_weights", "tf", "training_utils", "warnings",
-        ),
-        "2.2.4",
-    ),
-}  # fmt: skip
-"""The last minor version of standalone Keras that has a name, which a star import may have brought (measured: the names
-of all modules of 2.1.6, 2.2.4 and 2.3.1)."""
 _LAST_WITH_ARGUMENTS = "2.3.1"
 
 
@@ -77,7 +65,7 @@ def _of_argument(plan: Plan, run: Run, argument: str) -> str:
 
 
 def _older(plan: Plan, run: Run, name: str) -> str:
-    last = _LAST_WITH.get(name)
+    last = LAST_WITH.get(name)
     if last is None or plan.flavour != "keras":
         return ""
     wanted = f"keras=={last}"
