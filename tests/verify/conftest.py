@@ -1,14 +1,18 @@
-"""A program, and made-up interpreters for the tests that need no TensorFlow."""
+"""A program, and made-up interpreters and runs for the tests that need no TensorFlow."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tfmigrate.verify.run.launch import Launch
 from tfmigrate.verify.run.runtimes import Runtime
 
+from .laboratory import Laboratory
 from .processes import Fake
+from .worlds import Worlds
 
 
 @pytest.fixture
@@ -30,3 +34,13 @@ def fake(tmp_path: Path) -> Fake:
         return Runtime(path, (3, 8, 1), "2.3.4", None)
 
     return make
+
+
+@pytest.fixture
+def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Laboratory:
+    return Laboratory(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def worlds(tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch) -> Worlds:
+    return Worlds(tmp_path, runtime_for, launch)

@@ -186,6 +186,13 @@ class Laboratory:
         options = {"jobs": 1, **options}
         return verify(VerifyOptions(self.old, self.new, **options), execute=self.run_all)  # type: ignore[arg-type]
 
+    def finds(self, verdict: str, behaviour: Behaviour | None = None, **options: object) -> Report:
+        """The report of what is verified where all behaves so, or as before; its verdict is this one."""
+        self.behaviour = behaviour or self.behaviour
+        report = self.verify(**options)
+        assert report.verdict == verdict, report.reason
+        return report
+
     def verify_as_written(self, pairs: int, **options: object) -> Report:
         return verify_as_written(VerifyOptions(self.old, self.new, **options), pairs, execute=self.run_all)  # type: ignore[arg-type]
 

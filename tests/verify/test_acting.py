@@ -21,11 +21,6 @@ LATER = replace(NORMALIZED, watched=PLATEAU, drop_rate_after=2)
 EARLIER = replace(migrated(NORMALIZED), watched=PLATEAU, drop_rate_after=3)
 
 
-@pytest.fixture
-def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Laboratory:
-    return Laboratory(tmp_path, monkeypatch)
-
-
 def behaving(lab: Laboratory, old: Training, new: Training) -> None:
     """As these in both worlds; wrong migrations are those of the new one."""
 
@@ -55,8 +50,7 @@ def behaving(lab: Laboratory, old: Training, new: Training) -> None:
 )
 def test_what_came_before_it_is_judged(lab: Laboratory, old: Training, new: Training, callback: str) -> None:
     behaving(lab, old, new)
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT", report.reason
+    report = lab.finds("EQUIVALENT")
     assert f"over the first 8 steps, after which {callback} acts on another val_loss (batch norm stat" in report.reason
     assert "known differences of the two systems, listed separately: batch norm statistics" in report.reason
     assert any(f"steps are compared: after them {callback} acts on" in note for note in report.notes)
@@ -69,17 +63,14 @@ def test_epochs_that_it_ends_are_no_other_data(lab: Laboratory) -> None:
     early = replace(later, epochs=2, asked_epochs=4)
     behaving(lab, early, migrated(later))
     usual = lab.behaviour
-    lab.behaviour = lambda world, limits: later if world.kind == "restored" else usual(world, limits)
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT", report.reason
+    report = lab.finds("EQUIVALENT", lambda world, limits: later if world.kind == "restored" else usual(world, limits))
     assert "over the first 8 steps, after which EarlyStopping acts on another val_loss" in report.reason
     assert "data of another TensorFlow" not in [name for name, _, _ in report.known]
 
 
 def test_a_mistake_before_it_is_found(lab: Laboratory) -> None:
     behaving(lab, LATER, replace(EARLIER, step_scale=1.1))
-    report = lab.verify()
-    assert report.verdict == "DIFFERENT"
+    report = lab.finds("DIFFERENT")
     assert "acts on" not in report.reason
 
 
@@ -115,6 +106,5 @@ def test_its_value_may_have_the_name_of_another_keras(tmp_path: Path) -> None:
 def test_wrong_migrations_are_not_told_by_a_validation_that_is_known_to_differ(lab: Laboratory) -> None:
     """They are trained for one epoch, of which no final weights are known."""
     behaving(lab, NORMALIZED, migrated(NORMALIZED))
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT", report.reason
+    report = lab.finds("EQUIVALENT")
     assert "validation" not in {control.kind for control in report.controls}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,10 +17,10 @@ from tfmigrate.verify.probe import limits
 from tfmigrate.verify.probe.budget import Budget
 from tfmigrate.verify.probe.lines import Lines
 from tfmigrate.verify.probe.recorder import Call
-from tfmigrate.verify.run import experiment, trace
-from tfmigrate.verify.run.launch import Launch
-from tfmigrate.verify.run.runtimes import Runtime
-from tfmigrate.verify.run.world import Kind, Limits, World
+from tfmigrate.verify.run import trace
+from tfmigrate.verify.run.world import Limits
+
+from .worlds import Worlds
 
 
 def budget_of(folder: Path, **config: Any) -> Budget:
@@ -142,22 +141,18 @@ sys.exit("the script goes on")
 
 @pytest.mark.runs_tensorflow
 @pytest.mark.parametrize(
-    ("kind", "runtime", "keras"),
+    ("name", "keras"),
     [
-        ("genuine", "genuine keras", "keras"),
-        ("migrated", "keras 3", "tensorflow.keras"),
-        ("migrated", "keras 2", "tensorflow.keras"),
+        ("genuine keras", "keras"),
+        ("migrated keras 3", "tensorflow.keras"),
+        ("migrated keras 2", "tensorflow.keras"),
     ],
 )
-def test_a_slow_script_is_ended(
-    kind: Kind, runtime: str, keras: str, tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch
-) -> None:
+def test_a_slow_script_is_ended(name: str, keras: str, worlds: Worlds) -> None:
     """Epochs of four steps of 0.3 s, with the whole of one by 1.2 s."""
-    (tmp_path / "train.py").write_text(SLOW.format(keras=keras))
-    world = World(kind, kind, runtime_for(runtime), tmp_path, "train.py", legacy_keras=runtime == "keras 2")
+    world = worlds.of(name, SLOW.format(keras=keras))
     for steps, how in {6: Limits(exactly=6), 5: Limits(patience=0.1)}.items():
-        run = experiment.run(world, replace(how, seconds=200), tmp_path / f"run {steps}", launch=launch)
-        assert run.ok, run.message
+        run = worlds.run(world, limits=replace(how, seconds=200))
         assert len(run.trace.steps) == steps
         assert run.trace.cut == trace.Cut(0, 5, 4, steps, slow=True)
         assert [epoch.epoch for epoch in run.trace.epochs] == [0]

@@ -27,10 +27,14 @@ def find(old: Trace, new: Trace) -> Divergence | None:
     return cause.find(old, new, compare(old, new, tolerance(0.0, len(old.steps))))
 
 
-def between(folder: Path, old: Training, new: Training) -> Divergence:
-    found = find(train(folder / "old", old), train(folder / "new", new))
+def named(old: Trace, new: Trace) -> Divergence:
+    found = find(old, new)
     assert found is not None
     return found
+
+
+def between(folder: Path, old: Training, new: Training) -> Divergence:
+    return named(train(folder / "old", old), train(folder / "new", new))
 
 
 def test_equivalent_runs_have_no_cause(tmp_path: Path) -> None:
@@ -127,8 +131,7 @@ def test_what_is_gone_has_a_name(
         replace(trace, **{event: tuple(replace(one, **facts) for one in getattr(trace, event))})
         for trace, facts in zip(traces, (old, new))
     ]
-    found = find(*told)
-    assert found is not None
+    found = named(*told)
     assert found.kind == kind
     assert words in found.cause
 
@@ -184,8 +187,7 @@ def test_the_changed_default_is_found_behind_float32(tmp_path: Path) -> None:
     old, new = train(tmp_path / "old", OLD), train(tmp_path / "new", replace(migrated(OLD), learning_rate=0.25))
     a = replace(old.compiles[0], optimizer="Nadam", config={"lr": 0.0020000000949949026})
     b = replace(new.compiles[0], optimizer="nadam", config={"learning_rate": 0.0010000000474974513})
-    found = find(replace(old, compiles=(a,)), replace(new, compiles=(b,)))
-    assert found is not None
+    found = named(replace(old, compiles=(a,)), replace(new, compiles=(b,)))
     assert found.cause == "nadam learning_rate 0.002 -> 0.001: changed default"
 
 
@@ -198,12 +200,10 @@ def test_a_squared_epsilon_of_rmsprop_is_the_same_rule(tmp_path: Path) -> None:
     assert find(with_epsilon(old, "rmsprop", 1e-7), with_epsilon(new, "rmsprop", 1e-14)) is None
     drifting = train(tmp_path / "drifting", replace(migrated(OLD), step_scale=1.01))
     for new_epsilon in (1e-7, 1e-14):
-        drift = find(with_epsilon(old, "rmsprop", 1e-7), with_epsilon(drifting, "rmsprop", new_epsilon))
-        assert drift is not None
+        drift = named(with_epsilon(old, "rmsprop", 1e-7), with_epsilon(drifting, "rmsprop", new_epsilon))
         assert drift.kind == "unknown"
         assert "rmsprop adds epsilon to the square root in TensorFlow 1.15.0 and under it from 2.11 on" in drift.cause
-    left = find(with_epsilon(old, "adam", 1e-7), with_epsilon(new, "adam", 1e-14))
-    assert left is not None
+    left = named(with_epsilon(old, "adam", 1e-7), with_epsilon(new, "adam", 1e-14))
     assert left.kind == "update rule"
 
 
@@ -218,8 +218,7 @@ def test_a_large_remainder_drift_is_put_down_to_the_remainder(tmp_path: Path) ->
 def test_another_momentum_of_batch_norm_is_no_known_difference(tmp_path: Path, momentum: float) -> None:
     old = replace(OLD, moving_averages=True)
     assert find(train(tmp_path / "old", old), train(tmp_path / "new", migrated(old))) is None
-    found = find(train(tmp_path / "old", old), train(tmp_path / "wrong", replace(migrated(old), momentum=momentum)))
-    assert found is not None
+    found = named(train(tmp_path / "old", old), train(tmp_path / "wrong", replace(migrated(old), momentum=momentum)))
     assert (found.kind, found.epoch, found.step) == ("batch norm", 0, 0)
     assert "look at momentum" in found.cause
 
@@ -243,8 +242,7 @@ def test_an_estimator_takes_as_many_steps_as_asked_for_at_most(tmp_path: Path) -
     new = train(tmp_path / "new", replace(migrated(OLD), epochs=1))
     new = replace(new, epochs=(replace(new.epochs[0], logs=old.epochs[0].logs),), fits=new.fits)
     assert find(old, replace(new, cut=Cut(0, 1, 20, 4))) is None
-    found = find(old, replace(new, cut=Cut(0, 1, 48, 4)))
-    assert found is not None
+    found = named(old, replace(new, cut=Cut(0, 1, 48, 4)))
     assert "24 steps became epochs of 48" in found.cause
     keras = replace(old, fits=tuple(replace(fit, call="fit") for fit in old.fits))
     assert find(keras, replace(new, cut=Cut(0, 1, 20, 4))) is not None
@@ -275,27 +273,22 @@ def test_a_frozen_batch_norm_has_a_name(tmp_path: Path) -> None:
     asked = replace(OLD, moving_averages=True)
     old = train(tmp_path / "old", asked)
     new = train(tmp_path / "new", replace(migrated(asked), penalty=0.3))
-    found = find(frozen(old), frozen(new))
-    assert found is not None
+    found = named(frozen(old), frozen(new))
     assert found.kind == "batch norm"
     assert "bn_1 is frozen" in found.cause
     assert "TFM445" in found.cause
     steeper = train(tmp_path / "steeper", replace(migrated(asked), gradient_scale=1.3))
     steps = tuple(replace(step, loss=was.loss) for step, was in zip(steeper.steps, old.steps))
     steeper = replace(steeper, steps=steps)
-    found = find(frozen(old), frozen(steeper))
-    assert found is not None
+    found = named(frozen(old), frozen(steeper))
     assert found.cause.startswith("the first gradient differs: bn_1 is frozen")
-    found = find(old, new)
-    assert found is not None
+    found = named(old, new)
     assert "TFM445" not in found.cause
     own = replace(frozen(new), models=(replace(frozen(new).models[0], own_batch_norms=("bn_1",)),))
-    found = find(frozen(old), own)
-    assert found is not None
+    found = named(frozen(old), own)
     assert "TFM445" not in found.cause, "the script's own class normalises by the batch"
     today = replace(frozen(old), start=new.start)
-    found = find(today, frozen(new))
-    assert found is not None
+    found = named(today, frozen(new))
     assert "TFM445" not in found.cause, "both take the moving statistics"
 
 
@@ -303,12 +296,10 @@ def test_a_plain_generator_under_keras_3_skips_batches(tmp_path: Path) -> None:
     old, new = train(tmp_path / "old", OLD), train(tmp_path / "new", migrated(OLD))
     steps = tuple(replace(s, fingerprint="other", sketch=None) if s.step >= 2 else s for s in new.steps)
     fits = tuple(replace(fit, source="generator") for fit in new.fits)
-    found = find(old, replace(new, steps=steps, fits=fits))
-    assert found is not None
+    found = named(old, replace(new, steps=steps, fits=fits))
     assert (found.kind, found.epoch, found.step) == ("data", 0, 2)
     assert found.cause.endswith("skips batches of a plain Python generator (TFM402)")
-    found = find(old, replace(new, steps=steps))
-    assert found is not None
+    found = named(old, replace(new, steps=steps))
     assert "TFM402" not in found.cause
 
 
@@ -325,8 +316,7 @@ def test_a_first_batch_that_does_not_divide_is_named(tmp_path: Path) -> None:
 def test_an_epoch_to_each_training_call_is_told(tmp_path: Path) -> None:
     old = train(tmp_path / "old", replace(OLD, epochs=2))
     new = train_each(tmp_path / "new", [replace(migrated(OLD), epochs=1)] * 2)
-    found = find(old, replace(new, models=new.models[:1]))
-    assert found is not None
+    found = named(old, replace(new, models=new.models[:1]))
     assert found.cause == "2 epochs became 1: 1/2 of it; 1 training calls became 2"
 
 
@@ -338,8 +328,7 @@ def from_epoch(trace: Trace, first: int) -> Trace:
 
 def test_epochs_that_count_from_elsewhere(tmp_path: Path) -> None:
     old, new = train(tmp_path / "old", OLD), train(tmp_path / "new", migrated(OLD))
-    found = find(from_epoch(old, 2), new)
-    assert found is not None
+    found = named(from_epoch(old, 2), new)
     assert (found.kind, found.cause) == ("epochs", "the epochs count from 0 where they counted from 2 (initial_epoch)")
     assert find(from_epoch(old, 2), from_epoch(new, 2)) is None
 
@@ -355,8 +344,7 @@ def test_where_losses_part_the_epoch_at_which_training_is_stopped_is_no_cause(tm
 def test_what_is_validated_may_end_the_training(tmp_path: Path) -> None:
     old, new = train(tmp_path / "old", OLD), train(tmp_path / "new", replace(migrated(OLD), epochs=2, asked_epochs=3))
     other = tuple(replace(e, logs={**e.logs, "val_loss": e.logs["val_loss"] * 1.2}) for e in new.epochs)
-    found = find(old, replace(new, epochs=other))
-    assert found is not None
+    found = named(old, replace(new, epochs=other))
     assert found.kind == "validation"
     assert found.cause.endswith(
         "though training agrees, and training ended after 2 epochs where it ended after 3 epochs"
@@ -370,8 +358,7 @@ def test_a_known_remainder_does_not_stand_before_the_cause(tmp_path: Path) -> No
 
 def test_a_trace_without_steps(tmp_path: Path) -> None:
     old = train(tmp_path / "old", OLD)
-    found = find(old, Trace(tmp_path))
-    assert found is not None
+    found = named(old, Trace(tmp_path))
     assert found.kind == "no training"
     assert "12 steps" in found.cause
 
@@ -379,8 +366,7 @@ def test_a_trace_without_steps(tmp_path: Path) -> None:
 def test_what_nothing_explains_is_said_to_be_unknown(tmp_path: Path) -> None:
     old, new = train(tmp_path / "old", OLD), train(tmp_path / "new", migrated(OLD))
     steps = tuple(replace(s, loss=s.loss * 1.01) if (s.epoch, s.step) >= (1, 2) else s for s in new.steps)
-    found = find(old, replace(new, steps=steps))
-    assert found is not None
+    found = named(old, replace(new, steps=steps))
     assert (found.kind, found.epoch, found.step) == ("unknown", 1, 2)
     assert found.cause.startswith("unknown: losses diverge from epoch 1, step 2 on (")
     assert found.cause.endswith("by up to 0.0099; the first loss and gradient agree")
@@ -390,21 +376,18 @@ def test_what_nothing_explains_is_said_to_be_unknown(tmp_path: Path) -> None:
 def test_clipping_is_named_unless_the_script_adds_the_gradients_up_itself(tmp_path: Path, own_apply: bool) -> None:
     clips = replace(OLD, config=(("clipnorm", 0.1),))
     old, new = train(tmp_path / "old", clips), train(tmp_path / "new", replace(migrated(clips), step_scale=1.01))
-    found = find(old, replace(new, compiles=tuple(replace(one, own_apply=own_apply) for one in new.compiles)))
-    assert found is not None
+    found = named(old, replace(new, compiles=tuple(replace(one, own_apply=own_apply) for one in new.compiles)))
     assert found.cause.startswith("unknown") == own_apply
     assert ("clipnorm: Keras 3 clips the gradients of each replica" in found.cause) != own_apply
 
 
 def test_a_validation_loss_that_follows_the_training_is_not_the_cause(tmp_path: Path) -> None:
     old, new = train(tmp_path / "old", OLD), train(tmp_path / "new", replace(migrated(OLD), step_scale=1.01))
-    found = find(old, new)
-    assert found is not None
+    found = named(old, new)
     assert found.kind == "unknown"
     assert "training agrees" not in found.cause
     steps = tuple(replace(s, loss=s.loss * 1.1) for s in new.steps)
-    found = find(old, replace(new, steps=steps))
-    assert found is not None
+    found = named(old, replace(new, steps=steps))
     assert "the first loss differs (" in found.cause
     assert "from the same weights and the same batch" in found.cause
 
@@ -421,19 +404,16 @@ def test_losses_that_layers_add_were_counted_more_than_once(tmp_path: Path, addi
 def test_of_several_training_calls_the_one_is_named(tmp_path: Path) -> None:
     old = train_each(tmp_path / "old", [OLD, replace(OLD, model=1)])
     new = train_each(tmp_path / "new", [migrated(OLD), replace(migrated(OLD), model=1, step_scale=1.1)])
-    found = find(old, new)
-    assert found is not None
+    found = named(old, new)
     assert (found.call, found.epoch, found.step) == (1, 0, 1)
-    alone = find(train(tmp_path / "a", OLD), train(tmp_path / "b", replace(migrated(OLD), step_scale=1.1)))
-    assert alone is not None
+    alone = named(train(tmp_path / "a", OLD), train(tmp_path / "b", replace(migrated(OLD), step_scale=1.1)))
     assert alone.call is None
 
 
 def test_a_validation_that_is_gone(tmp_path: Path) -> None:
     old, new = train(tmp_path / "old", OLD), train(tmp_path / "new", migrated(OLD))
     epochs = tuple(replace(epoch, logs={"loss": epoch.logs["loss"]}) for epoch in new.epochs)
-    found = find(old, replace(new, epochs=epochs))
-    assert found is not None
+    found = named(old, replace(new, epochs=epochs))
     assert (found.kind, found.cause) == ("validation", "the new script no longer validates, though training agrees")
 
 
@@ -477,8 +457,7 @@ def test_another_loss_that_happens_to_be_a_whole_part_is_no_scale(tmp_path: Path
     old = train(tmp_path / "old", OLD)
     new = train(tmp_path / "new", replace(migrated(OLD), loss="mse", gradient_scale=1.3))
     first, *others = new.steps
-    found = find(old, replace(new, steps=(replace(first, loss=old.steps[0].loss / 26), *others)))
-    assert found
+    found = named(old, replace(new, steps=(replace(first, loss=old.steps[0].loss / 26), *others)))
     assert found.kind == "loss", found.cause
 
 
@@ -540,16 +519,14 @@ def test_the_order_of_the_data(tmp_path: Path) -> None:
     a, b = train(tmp_path / "a", OLD), train(tmp_path / "b", migrated(OLD))
     others = [a.steps[s.step ^ 1] for s in b.steps]
     turned = [replace(s, fingerprint=o.fingerprint, sketch=o.sketch, values=o.values) for s, o in zip(b.steps, others)]
-    found = find(a, replace(b, steps=tuple(turned)))
-    assert found is not None
+    found = named(a, replace(b, steps=tuple(turned)))
     assert (found.kind, found.cause) == ("data", "the same batches in another order, first at epoch 0, step 0")
 
 
 def test_settings_stand_side_by_side(tmp_path: Path) -> None:
     a = train(tmp_path / "a", replace(OLD, config=(("momentum", 0.9),)))
     b = train(tmp_path / "b", replace(migrated(OLD), step_scale=0.5))
-    found = find(a, b)
-    assert found is not None
+    found = named(a, b)
     assert found.kind == "update rule"
     assert "sgd(learning_rate=0.5, momentum=0.9) became sgd(learning_rate=0.5)" in found.cause
 
@@ -643,8 +620,7 @@ def test_a_layer_that_is_thawed_later_in_one_run_alone(tmp_path: Path) -> None:
         (old, replace(standing(new, tmp_path / "still"), steps=steps), "were trained stay as they were"),
         (standing(old, tmp_path / "before"), replace(new, steps=steps), "stayed as they were are trained"),
     ):
-        found = find(one, other)
-        assert found is not None
+        found = named(one, other)
         assert (found.kind, found.epoch, found.step) == ("frozen layers", 1, 0)
         assert found.cause.startswith("1 weight tensor (kernel) that ")
         assert words in found.cause
@@ -746,11 +722,9 @@ def test_an_epoch_of_keras_3_ends_where_its_data_ends(tmp_path: Path) -> None:
     """A Sequence of five batches and steps_per_epoch=4: the second epoch has the fifth and no more."""
     old = train(tmp_path / "old", OLD)
     new = train(tmp_path / "new", migrated(OLD))
-    found = find(old, replace(new, steps=tuple(s for s in new.steps if s.epoch != 1 or s.step < 1)))
-    assert found is not None
+    found = named(old, replace(new, steps=tuple(s for s in new.steps if s.epoch != 1 or s.step < 1)))
     assert found.kind == "data"
     assert "epoch 1 takes 1 of its 4 steps; Keras 3 ends an epoch where its data ends" in found.cause
     shorter = replace(new, steps=tuple(s for s in new.steps if s.step < 3))
-    less = find(old, shorter)
-    assert less is not None
+    less = named(old, shorter)
     assert "Keras 3 ends" not in less.cause

@@ -24,9 +24,22 @@ from tfmigrate.verify.run.trace import Step, Trace
 
 from .simulated import Training, migrated, train
 
+PLAIN = Training()
+
 
 def both(folder: Path, old: Training, new: Training) -> Comparison:
     return compare(train(folder / "old", old), train(folder / "new", new), tolerance(0.0, 12))
+
+
+def alike(folder: Path, old: Training = PLAIN) -> tuple[Trace, Trace]:
+    """The runs of an old script and of its right migration."""
+    return train(folder / "a", old), train(folder / "b", migrated(old))
+
+
+def validating(trace: Trace, factor: float) -> Trace:
+    """With so many times its validation losses."""
+    logs = ({**epoch.logs, "val_loss": epoch.logs["val_loss"] * factor} for epoch in trace.epochs)
+    return replace(trace, epochs=tuple(replace(epoch, logs=each) for epoch, each in zip(trace.epochs, logs)))
 
 
 def row(comparison: Comparison, start: str) -> Row:
@@ -166,11 +179,9 @@ def test_a_remainder_hides_no_mistake(tmp_path: Path) -> None:
 
 
 def test_a_remainder_explains_no_large_difference_of_the_validation(tmp_path: Path) -> None:
-    old = Training(samples=256 - 64 + 29)
-    a, b = train(tmp_path / "a", old), train(tmp_path / "b", migrated(old))
-    wrong = tuple(replace(e, logs={**e.logs, "val_loss": e.logs["val_loss"] * 1.2}) for e in b.epochs)
+    a, b = alike(tmp_path, Training(samples=256 - 64 + 29))
     assert row(compare(a, b, 1e-5), "validation loss").known == REMAINDER
-    assert row(compare(a, replace(b, epochs=wrong), 1e-5), "validation loss").broken
+    assert row(compare(a, validating(b, 1.2), 1e-5), "validation loss").broken
 
 
 def test_a_remainder_at_the_very_end_shows_in_the_validation_alone(tmp_path: Path) -> None:
@@ -193,12 +204,10 @@ def test_a_remainder_at_the_very_end_shows_in_the_validation_alone(tmp_path: Pat
 def test_class_weights_in_an_old_validation_split(
     tmp_path: Path, flavour: str, keras: str, tensorflow: str, known: bool
 ) -> None:
-    old = Training(class_weight=True)
-    a, b = train(tmp_path / "a", old), train(tmp_path / "b", migrated(old))
+    a, b = alike(tmp_path, Training(class_weight=True))
     assert a.start is not None
-    weighted = tuple(replace(e, logs={**e.logs, "val_loss": e.logs["val_loss"] * 1.2}) for e in a.epochs)
     start = replace(a.start, flavour=flavour, keras=keras, tensorflow=tensorflow)
-    found = row(compare(replace(a, start=start, epochs=weighted), b, 1e-5), "validation loss")
+    found = row(compare(replace(validating(a, 1.2), start=start), b, 1e-5), "validation loss")
     assert found.known == (CLASS_WEIGHTED if known else None)
     assert not found.same
 
@@ -215,8 +224,7 @@ def test_class_weights_in_an_old_validation_split(
 def test_later_validations_of_an_iterator_take_other_batches(
     tmp_path: Path, source: str, content: str | None, later: bool, known: bool
 ) -> None:
-    old = Training()
-    a, b = train(tmp_path / "a", old), train(tmp_path / "b", migrated(old))
+    a, b = alike(tmp_path)
     assert a.start is not None
     start = replace(a.start, flavour="tf.keras", keras="3.15.1", tensorflow="2.21.0")
     fits = tuple(replace(fit, source=source, validation_samples=8, validation_content=content) for fit in a.fits)
@@ -242,7 +250,7 @@ def test_later_validations_of_an_iterator_take_other_batches(
 def test_normal_distributions_that_keras_2_1_cut_off(
     tmp_path: Path, keras: str, spread: float, same: bool, known: bool
 ) -> None:
-    a, b = train(tmp_path / "a", Training()), train(tmp_path / "b", migrated(Training()))
+    a, b = alike(tmp_path)
     assert a.start is not None
 
     def drawn(trace: Trace, width: float) -> Trace:
@@ -288,35 +296,29 @@ def test_moving_averages_are_known_and_sized_and_excuse_validation_only(tmp_path
 
 
 def test_validation_that_differs_without_batch_norm_is_a_failure(tmp_path: Path) -> None:
-    old = Training()
-    a, b = train(tmp_path / "a", old), train(tmp_path / "b", migrated(old))
-    wrong = [replace(e, logs={**e.logs, "val_loss": e.logs["val_loss"] * 1.01}) for e in b.epochs]
-    comparison = compare(a, replace(b, epochs=tuple(wrong)), 1e-5)
+    a, b = alike(tmp_path)
+    comparison = compare(a, validating(b, 1.01), 1e-5)
     assert comparison.losses_agree
     assert row(comparison, "validation loss").broken
 
 
 def test_validation_gone_is_a_failure(tmp_path: Path) -> None:
-    old = Training()
-    a, b = train(tmp_path / "a", old), train(tmp_path / "b", migrated(old))
+    a, b = alike(tmp_path)
     silent = replace(b, epochs=tuple(replace(e, logs={"loss": e.logs["loss"]}) for e in b.epochs))
     assert row(compare(a, silent, 1e-5), "validation loss").broken
 
 
 @pytest.mark.parametrize("how", [{"call": "fit_generator"}, {"source": "sequence"}, {"source": "generator"}])
 def test_keras_23_logs_the_last_validation_batch_from_generators(how: dict[str, str], tmp_path: Path) -> None:
-    old = Training()
-    a, b = train(tmp_path / "a", old), train(tmp_path / "b", migrated(old))
+    a, b = alike(tmp_path)
     a = replace(a, fits=(replace(a.fits[0], **how),))  # type: ignore[arg-type]
-    other = [replace(e, logs={**e.logs, "val_loss": e.logs["val_loss"] * 1.1}) for e in a.epochs]
-    comparison = compare(replace(a, epochs=tuple(other)), b, 1e-5)
+    comparison = compare(validating(a, 1.1), b, 1e-5)
     assert comparison.equivalent
     assert row(comparison, "validation loss").known == "validation of the last batch alone"
 
 
 def test_what_was_not_recorded_is_named_and_has_no_row(tmp_path: Path) -> None:
-    old = Training()
-    a, b = train(tmp_path / "a", old), train(tmp_path / "b", migrated(old))
+    a, b = alike(tmp_path)
     bare = replace(
         b,
         weights=(),
@@ -333,26 +335,21 @@ def test_what_was_not_recorded_is_named_and_has_no_row(tmp_path: Path) -> None:
 
 
 def test_no_common_step_is_never_equivalent(tmp_path: Path) -> None:
-    old = Training()
-    a, b = train(tmp_path / "a", old), train(tmp_path / "b", migrated(old))
+    a, b = alike(tmp_path)
     comparison = compare(a, replace(b, steps=()), 1e-5)
     assert math.isinf(comparison.max_relative_difference)
     assert not comparison.equivalent
 
 
 def test_a_loss_that_becomes_nan_on_one_side_is_infinitely_far(tmp_path: Path) -> None:
-    old = Training()
-    a, b = train(tmp_path / "a", old), train(tmp_path / "b", migrated(old))
+    a, b = alike(tmp_path)
     broken = (*b.steps[:5], replace(b.steps[5], loss=math.nan), *b.steps[6:])
     assert math.isinf(compare(a, replace(b, steps=broken), 1e-5).max_relative_difference)
 
 
 def test_a_bias_without_gradient_is_not_judged(tmp_path: Path) -> None:
     """Adam moves a bias before batch norm by full steps of random sign: its gradient is rounding."""
-    import numpy as np
-
-    old = Training()
-    a, b = train(tmp_path / "a", old), train(tmp_path / "b", migrated(old))
+    a, b = alike(tmp_path)
     for trace, last in ((a, 0.01), (b, -0.01)):
         for moment, value in (("initial", 0.0), ("sgd_probe", 1e-12), ("final", last)):
             file = trace.folder / f"0-{moment}.npz"
@@ -404,8 +401,7 @@ def test_uneven_is_judged_by_the_larger_number_of_replicas(tmp_path: Path) -> No
 
 
 def test_sample_weights_in_a_generator_are_not_known(tmp_path: Path) -> None:
-    old = Training(sample_weight=True)
-    a, b = train(tmp_path / "old", old), train(tmp_path / "new", migrated(old))
+    a, b = alike(tmp_path, Training(sample_weight=True))
     hidden = tuple(replace(fit, source="generator", sample_weight=False) for fit in a.fits)
     assert compare(replace(a, fits=hidden), b, 1e-5).equivalent
     lost = train(tmp_path / "lost", migrated(Training()))

@@ -26,12 +26,6 @@ from tfmigrate.verify.run.world import Done, Limits, Run, World
 from .laboratory import MODERN, OLD, WRONG, Behaviour, Laboratory, broken, usual
 from .simulated import Predicting, Training, migrated, train
 
-
-@pytest.fixture
-def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Laboratory:
-    return Laboratory(tmp_path, monkeypatch)
-
-
 LONG = replace(OLD, samples=1024, epochs=5)
 """16 steps an epoch, 80 in all."""
 
@@ -44,9 +38,7 @@ def long(world: World, limits: Limits) -> Training | str:
 
 
 def test_the_default_depth_trains_a_budget_and_says_so(lab: Laboratory) -> None:
-    lab.behaviour = long
-    report = lab.verify(depth="default")
-    assert report.verdict == "EQUIVALENT", report.reason
+    report = lab.finds("EQUIVALENT", long, depth="default")
     assert {(limits.budget, limits.gradient) for _, limits, _ in lab.seen} == {(30, True)}
     assert report.covered == "the first 16 steps of 5 epochs x 16 steps"
     assert report.reason.startswith("over the first 16 steps of 5 epochs x 16 steps the training losses differ by")
@@ -96,8 +88,7 @@ def test_where_a_run_takes_long_hardly_more_than_enough_controls_are_made(
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     made = {control.mutation for control in lab.verify(depth="default").controls}
     lab.seconds = 31.0
-    report = lab.verify(depth="default")
-    assert report.verdict == "EQUIVALENT", report.reason
+    report = lab.finds("EQUIVALENT", depth="default")
     fewer = {control.mutation for control in report.controls}
     assert len(fewer) == 4, "two processors have time for a fourth"
     assert fewer < made
@@ -138,8 +129,7 @@ def test_a_smoke_test_looks_at_the_first_step_alone(lab: Laboratory) -> None:
 
 
 def test_a_smoke_test_finds_what_the_first_step_shows(lab: Laboratory) -> None:
-    lab.behaviour = broken(migrated=replace(migrated(OLD), gradient_scale=2.0))
-    assert lab.verify(depth="smoke").verdict == "DIFFERENT"
+    lab.finds("DIFFERENT", broken(migrated=replace(migrated(OLD), gradient_scale=2.0)), depth="smoke")
     lab.behaviour = broken(migrated="ValueError: no such layer (new.py:4)")
     report = lab.verify(depth="smoke")
     assert (report.verdict, report.exit_code) == ("DOES NOT RUN", 1)
@@ -148,19 +138,15 @@ def test_a_smoke_test_finds_what_the_first_step_shows(lab: Laboratory) -> None:
 
 def test_a_smoke_test_does_not_blame_an_optimizer_of_another_keras(lab: Laboratory) -> None:
     """It takes another first step, which the loss of that step does not show."""
-    lab.behaviour = broken(migrated=replace(migrated(OLD), step_scale=1.05))
-    assert lab.verify().verdict == "DIFFERENT"
-    assert lab.verify(depth="smoke").verdict == "SMOKE PASSED"
+    lab.finds("DIFFERENT", broken(migrated=replace(migrated(OLD), step_scale=1.05)))
+    lab.finds("SMOKE PASSED", depth="smoke")
 
 
 def test_a_smoke_test_asks_the_restored_run_where_versions_round_otherwise(lab: Laboratory) -> None:
-    lab.behaviour = broken(genuine=replace(OLD, penalty=6e-5))
-    report = lab.verify(depth="smoke")
-    assert report.verdict == "SMOKE PASSED", report.reason
+    report = lab.finds("SMOKE PASSED", broken(genuine=replace(OLD, penalty=6e-5)), depth="smoke")
     assert "version drift" in {name for name, _, _ in report.known}
     assert "restored on Keras 3" in lab.roles
-    lab.behaviour = broken(migrated=replace(migrated(OLD), penalty=6e-5))
-    assert lab.verify(depth="smoke").verdict == "DIFFERENT"
+    lab.finds("DIFFERENT", broken(migrated=replace(migrated(OLD), penalty=6e-5)), depth="smoke")
 
 
 def test_a_first_batch_with_a_remainder_is_too_little_for_a_smoke_test(lab: Laboratory) -> None:
@@ -169,12 +155,10 @@ def test_a_first_batch_with_a_remainder_is_too_little_for_a_smoke_test(lab: Labo
     def behave(world: World, limits: Limits) -> Training:
         return uneven if world.kind != "migrated" else migrated(uneven)
 
-    lab.behaviour = behave
-    report = lab.verify(depth="smoke")
-    assert report.verdict == "INCONCLUSIVE", report.reason
+    report = lab.finds("INCONCLUSIVE", behave, depth="smoke")
     assert "the first batch does not divide by the replicas" in report.reason
     lab.behaviour = lambda world, limits: "ValueError: no (new.py:4)" if world.kind == "migrated" else uneven
-    assert lab.verify(depth="smoke").verdict == "DOES NOT RUN"
+    lab.finds("DOES NOT RUN", depth="smoke")
 
 
 def crashing(restored: str, migrated: str) -> Behaviour:
@@ -184,9 +168,7 @@ def crashing(restored: str, migrated: str) -> Behaviour:
 def test_the_strategy_is_not_blamed_for_what_keras_itself_refuses(lab: Laboratory) -> None:
     error = "AttributeError: module 'keras.backend' has no attribute 'batch_dot' ({}:{})"
     for depth in ("smoke", "default", "thorough"):
-        lab.behaviour = crashing(error.format("old.py", 7), error.format("new.py", 9))
-        report = lab.verify(depth=depth)
-        assert report.verdict == "DOES NOT RUN"
+        report = lab.finds("DOES NOT RUN", crashing(error.format("old.py", 7), error.format("new.py", 9)), depth=depth)
         assert "crashed before its first training step" in report.reason
         assert "new.py:9" in report.reason
         assert "today's Keras is the cause, not the strategy" in report.reason
@@ -198,17 +180,13 @@ def test_the_strategy_is_not_cleared_by_another_crash(lab: Laboratory) -> None:
 
 
 def test_a_keras_on_which_the_new_script_runs_is_named(lab: Laboratory) -> None:
-    lab.behaviour = broken(migrated_on_Keras_3="ValueError: no (new.py:9)")
-    report = lab.verify()
-    assert report.verdict == "DOES NOT RUN"
+    report = lab.finds("DOES NOT RUN", broken(migrated_on_Keras_3="ValueError: no (new.py:9)"))
     assert report.reason.startswith("migrated on Keras 3 crashed: ")
     assert "it runs and agrees with the old one" in report.reason
 
 
 def test_without_a_genuine_run_the_verdict_begins_with_that(lab: Laboratory) -> None:
-    lab.behaviour = broken(genuine="ModuleNotFoundError: No module named 'jinja2' (old.py:1)")
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT"
+    report = lab.finds("EQUIVALENT", broken(genuine="ModuleNotFoundError: No module named 'jinja2' (old.py:1)"))
     assert report.reason.startswith("against today's TensorFlow alone: the old one lacks jinja2")
     strict = lab.verify(require_genuine=True)
     assert (strict.verdict, strict.controls) == ("INCONCLUSIVE", ())
@@ -251,12 +229,10 @@ def test_a_script_that_hangs_before_its_first_step_does_not_run(
 
 
 def test_a_smoke_test_asks_the_restored_run_where_the_data_differs(lab: Laboratory) -> None:
-    lab.behaviour = broken(genuine=replace(OLD, data_seed=3))
-    report = lab.verify(depth="smoke")
-    assert report.verdict == "SMOKE PASSED", report.reason
+    report = lab.finds("SMOKE PASSED", broken(genuine=replace(OLD, data_seed=3)), depth="smoke")
     assert any(name == "data of another TensorFlow" for name, _, _ in report.known)
     lab.behaviour = broken(genuine=replace(OLD, data_seed=3), migrated=migrated(replace(OLD, data_seed=5)))
-    assert lab.verify(depth="smoke").verdict == "DIFFERENT"
+    lab.finds("DIFFERENT", depth="smoke")
     lab.seen.clear()
     lab.behaviour = usual
     lab.verify(depth="smoke")
@@ -275,8 +251,7 @@ def test_a_crash_on_one_keras_that_the_old_script_shares_is_not_the_migrations(l
         restored_on_Keras_3="ValueError: no such layer (old.py:7)",
         migrated_on_Keras_3="ValueError: no such layer (new.py:9)",
     )
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT", report.reason
+    report = lab.finds("EQUIVALENT")
     assert "Keras 3 is not judged: the old script with multi_gpu_model put back crashes there with" in report.reason
     assert all(control.detected for control in report.controls)
     assert {world.legacy_keras for world, _, _ in lab.seen if world.role.startswith("control: ")} == {True}
@@ -287,8 +262,7 @@ def test_a_crash_that_the_old_script_does_not_share_is_the_migrations(lab: Labor
         restored_on_Keras_2="ValueError: something else (old.py:7)",
         migrated_on_Keras_2="ValueError: no such layer (new.py:9)",
     )
-    report = lab.verify()
-    assert report.verdict == "DOES NOT RUN"
+    report = lab.finds("DOES NOT RUN")
     assert report.reason.startswith("migrated on Keras 2 crashed")
 
 
@@ -296,9 +270,7 @@ def test_a_program_that_shows_no_half_precision_is_no_worse_for_it(lab: Laborato
     def blind(world: World, limits: Limits) -> Training | tuple[Training, ...] | Predicting | str | BaseException:
         return migrated(OLD) if world.role == "control: half precision" else usual(world, limits)
 
-    lab.behaviour = blind
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT", report.reason
+    report = lab.finds("EQUIVALENT", blind)
     assert ("half precision", "not seen in a program as small as this, and no migration brings it") in {
         (one.mutation, one.why) for one in report.left_out
     }

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
 
 from tfmigrate.verify.judge.compare import compare
-from tfmigrate.verify.run import experiment
-from tfmigrate.verify.run.launch import Launch
 from tfmigrate.verify.run.runtimes import Runtime
-from tfmigrate.verify.run.world import Limits, World
+
+from .worlds import Worlds
 
 SCRIPT = """
 import numpy as np
@@ -47,20 +45,12 @@ parallel.fit(random.rand(50, 5, 9), random.rand(50, 1), batch_size=16, epochs=3,
 
 @pytest.mark.runs_tensorflow
 @pytest.mark.parametrize("keras", ["keras", "tensorflow.keras"])
-def test_two_versions_draw_the_same(
-    keras: str, tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch
-) -> None:
-    (tmp_path / "old.py").write_text(SCRIPT.replace("KERAS", keras))
+def test_two_versions_draw_the_same(keras: str, worlds: Worlds) -> None:
+    text = SCRIPT.replace("KERAS", keras)
     standalone = keras == "keras"
-    kind = "genuine keras" if standalone else "genuine tf.keras"
-    genuine = World("genuine", "genuine", runtime_for(kind), tmp_path, "old.py", replicas=2, shares_evenly=True)
-    old = experiment.run(genuine, Limits(seconds=300), tmp_path / "genuine", launch=launch)
-    assert old.ok, old.message
-    for name in ("keras 3", "keras 2"):
-        world = World(name, "restored", runtime_for(name), tmp_path, "old.py", replicas=2, shares_evenly=True)
-        world = World(**{**vars(world), "legacy_keras": name == "keras 2", "standalone": standalone})
-        run = experiment.run(world, Limits(seconds=300), tmp_path / name, old.trace, launch=launch)
-        assert run.ok, run.message
+    old = worlds.run(worlds.of("genuine keras" if standalone else "genuine tf.keras", text, shares_evenly=True))
+    for name in ("restored keras 3", "restored keras 2"):
+        run = worlds.run(worlds.of(name, text, shares_evenly=True, standalone=standalone), old)
         comparison = compare(old.trace, run.trace, 1e-5)
         assert comparison.max_relative_difference < 2e-6
         assert comparison.broken == ()
@@ -96,17 +86,12 @@ parallel.fit_generator(batches(), steps_per_epoch=4, epochs=1, verbose=0)
 
 @pytest.mark.runs_tensorflow
 def test_pictures_are_flipped_alike_however_many_numbers_that_takes(
-    tmp_path: Path, found_runtimes: tuple[Runtime, ...], runtime_for: Callable[[str], Runtime], launch: Launch
+    found_runtimes: tuple[Runtime, ...], worlds: Worlds
 ) -> None:
     """Keras 2.1.6 draws one number for a picture, for the flip that is asked for, and later Kerases two."""
-    (tmp_path / "old.py").write_text(PICTURES)
     first = [runtime for runtime in found_runtimes if runtime.keras_version == (2, 1)]
     if not first:
         pytest.skip("no interpreter here has Keras 2.1; `tfmigrate runtimes --make tf1.15-keras2.1` builds one")
-    genuine = World("genuine", "genuine", first[0], tmp_path, "old.py", replicas=2)
-    old = experiment.run(genuine, Limits(seconds=300), tmp_path / "genuine", launch=launch)
-    assert old.ok, old.message
-    world = World("keras 3", "restored", runtime_for("keras 3"), tmp_path, "old.py", replicas=2)
-    new = experiment.run(world, Limits(seconds=300), tmp_path / "keras 3", old.trace, launch=launch)
-    assert new.ok, new.message
+    old = worlds.run(replace(worlds.of("genuine keras", PICTURES), runtime=first[0]))
+    new = worlds.run(worlds.of("restored keras 3", PICTURES), old)
     assert [step.fingerprint for step in new.trace.steps] == [step.fingerprint for step in old.trace.steps]

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
 from tests.kit import migrate
 from tfmigrate.verify.judge.align import tolerance
 from tfmigrate.verify.judge.compare import compare
 from tfmigrate.verify.probe import draws
-from tfmigrate.verify.run.experiment import run
-from tfmigrate.verify.run.launch import Launch
-from tfmigrate.verify.run.runtimes import Runtime
-from tfmigrate.verify.run.world import Limits, World
+
+from .worlds import Worlds
 
 DATA = """
 import numpy as np
@@ -68,20 +63,10 @@ estimator.train(input_fn, steps=5)
     ],
     ids=["nn.dropout", "optimizer of Keras", "momentum of tf.train"],
 )
-def test_the_migration_trains_as_the_estimator_did(
-    program: str, runtime_for: Callable[[str], Runtime], tmp_path: Path, launch: Launch
-) -> None:
+def test_the_migration_trains_as_the_estimator_did(program: str, worlds: Worlds) -> None:
     file = migrate(DATA + program)
-    for name, text in (("before", file.before), ("after", file.after)):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "train.py").write_text(text, encoding="utf-8")
-    limits = Limits(seconds=300)
-    before = World("old", "genuine", runtime_for("genuine estimator"), tmp_path / "before", "train.py", replicas=2)
-    old = run(before, limits, tmp_path / "old", launch=launch)
-    assert old.ok, old.message
-    after = World("new", "migrated", runtime_for("keras 3"), tmp_path / "after", "train.py", replicas=2)
-    new = run(after, limits, tmp_path / "new", old.trace, launch=launch)
-    assert new.ok, new.message
+    old = worlds.run(worlds.of("genuine estimator", file.before))
+    new = worlds.run(worlds.of("migrated keras 3", file.after, "new.py"), old)
     found = compare(old.trace, new.trace, tolerance(0.0, len(old.trace.steps)))
     assert len(found.steps) == 5
     assert found.equivalent, found.broken

@@ -90,10 +90,7 @@ def test_the_message_says_how_to_get_it(runtime: Runtime, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("as_written", [False, True])
-def test_nothing_is_run_where_the_new_script_cannot_start(
-    runtime: Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, as_written: bool
-) -> None:
-    lab = Laboratory(tmp_path, monkeypatch)
+def test_nothing_is_run_where_the_new_script_cannot_start(runtime: Runtime, lab: Laboratory, as_written: bool) -> None:
     lab.runtimes = (runtime, *lab.runtimes[1:])
     lab.new.write_text(f"import seaborn\n{NEW_SCRIPT}")
     report = lab.verify_as_written(8) if as_written else lab.verify()

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
 from tfmigrate.verify.judge.compare import Comparison, compare
-from tfmigrate.verify.run import experiment
-from tfmigrate.verify.run.launch import Launch
-from tfmigrate.verify.run.runtimes import Runtime
-from tfmigrate.verify.run.world import Limits, World
+
+from .worlds import Worlds
 
 SCRIPT = """
 import numpy as np
@@ -44,26 +39,18 @@ CHANGED = {"keras": {1, 2, 5, 8, 9}, "tensorflow.keras": {1, 4, 5, 6, 8, 9}}
 
 @pytest.mark.runs_tensorflow
 @pytest.mark.parametrize("keras", OPTIMIZERS)
-def test_old_optimizers_take_the_steps_they_took(
-    keras: str, tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch
-) -> None:
-    (tmp_path / "old.py").write_text(SCRIPT.replace("KERAS", keras).replace("OPTIMIZERS", OPTIMIZERS[keras]))
+def test_old_optimizers_take_the_steps_they_took(keras: str, worlds: Worlds) -> None:
+    text = SCRIPT.replace("KERAS", keras).replace("OPTIMIZERS", OPTIMIZERS[keras])
     standalone = keras == "keras"
-    kind = "genuine keras" if standalone else "genuine tf.keras"
-    genuine = World("genuine", "genuine", runtime_for(kind), tmp_path, "old.py", replicas=2)
-    reference = experiment.run(genuine, Limits(seconds=300), tmp_path / "genuine", launch=launch)
-    assert reference.ok, reference.message
+    reference = worlds.run(worlds.of("genuine keras" if standalone else "genuine tf.keras", text))
 
-    def held_against(name: str, old_optimizers: bool) -> Comparison:
-        world = World(name, "restored", runtime_for("keras 2"), tmp_path, "old.py", replicas=2, legacy_keras=True)
-        world = World(**{**vars(world), "old_optimizers": old_optimizers, "standalone": standalone})
-        run = experiment.run(world, Limits(seconds=300), tmp_path / name, reference.trace, launch=launch)
-        assert run.ok, run.message
-        return compare(reference.trace, run.trace, 1e-5)
+    def held_against(old_optimizers: bool) -> Comparison:
+        world = worlds.of("restored keras 2", text, old_optimizers=old_optimizers, standalone=standalone)
+        return compare(reference.trace, worlds.run(world, reference).trace, 1e-5)
 
-    comparison = held_against("then", True)
+    comparison = held_against(True)
     assert comparison.max_relative_difference < 2e-6
     assert comparison.broken == ()
-    today = held_against("today", False)
+    today = held_against(False)
     apart = {pair.fit for pair in today.steps if pair.difference > 1e-4}
     assert apart == CHANGED[keras]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -27,11 +26,6 @@ UNDEFINED = "NameError: name 'regularizers' is not defined (old.py:4)"
 STARRED = "from keras.layers import *\n" + OLD_SCRIPT
 UP_TO_2_3 = "is an argument of Keras 1, which standalone Keras takes up to 2.3.1: `tfmigrate runtimes --make tf1.15`"
 NEVER = "is an argument of Keras 1, which tf.keras takes in no version"
-
-
-@pytest.fixture
-def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Laboratory:
-    return Laboratory(tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +72,5 @@ def test_which_keras_would_run_it(
 
 
 def test_nothing_is_said_where_the_old_script_runs(lab: Laboratory) -> None:
-    lab.behaviour = broken(restored=NOT_UNDERSTOOD.format("border_mode"))
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT"
+    report = lab.finds("EQUIVALENT", broken(restored=NOT_UNDERSTOOD.format("border_mode")))
     assert "of Keras 1" not in report.reason

@@ -182,7 +182,9 @@ def test_the_date_follows_the_tensorflow() -> None:
     assert until("2.3.4").year == 2021
 
 
-def test_the_genuine_runs_have_it_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_genuine_runs_have_it_and_no_other(
+    tmp_path: Path, lab: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[str] = []
 
     def there(world: World, tell: object) -> packages.Provided:
@@ -190,7 +192,6 @@ def test_the_genuine_runs_have_it_and_no_other(tmp_path: Path, monkeypatch: pyte
         return packages.Provided(tmp_path, ("genuine: pandas was put on the path",))
 
     monkeypatch.setattr(packages, "provide", there)
-    lab = Laboratory(tmp_path, monkeypatch)
     report = lab.verify()
     assert asked == ["genuine"]
     assert "genuine: pandas was put on the path" in report.notes

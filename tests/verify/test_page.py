@@ -279,8 +279,7 @@ def test_the_pull_request_text_is_whole_markdown(tmp_path: Path) -> None:
         assert len({line.replace("\\|", "").count("|") for line in table.splitlines()}) == 1
 
 
-def test_a_comparison_as_written_is_in_every_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lab = Laboratory(tmp_path, monkeypatch)
+def test_a_comparison_as_written_is_in_every_form(tmp_path: Path, lab: Laboratory) -> None:
     noisy = replace(Training(), rounding=0.05)
     lab.behaviour = lambda world, limits: noisy if world.kind != "migrated" else migrated(noisy)
     report = lab.verify_as_written(8)
@@ -303,10 +302,10 @@ BROWSERS = ("chromium", "chromium-headless-shell", "chromium-browser", "google-c
 
 @pytest.mark.starts_processes
 @pytest.mark.parametrize("kind", ["same", "different", "crashed", "as written"])
-def test_a_real_browser_shows_the_page(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_real_browser_shows_the_page(tmp_path: Path, kind: str, lab: Laboratory) -> None:
     report = build(tmp_path, Training(), migrated(Training()))
     if kind == "as written":
-        report = Laboratory(tmp_path, monkeypatch).verify_as_written(5)
+        report = lab.verify_as_written(5)
     if kind == "different":
         line = Line("train.py", 12, "model.compile(" + "optimizer='adadelta', " * 12 + ")")
         report = build(tmp_path, Training(), replace(migrated(Training()), learning_rate=0.1), "DIFFERENT")
@@ -387,8 +386,7 @@ def test_long_words_break_at_their_punctuation(text: str, html: str) -> None:
     assert page.breakable(text) == html
 
 
-def test_how_it_was_measured_is_folded_away_and_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lab = Laboratory(tmp_path, monkeypatch)
+def test_how_it_was_measured_is_folded_away_and_whole(lab: Laboratory) -> None:
     report = lab.verify(version="1.2.3", command=("tfmigrate", "verify", "a b.py"))
     origin = report.provenance
     assert origin is not None

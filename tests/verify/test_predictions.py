@@ -48,11 +48,10 @@ WRONG = {
 
 
 @pytest.fixture
-def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Laboratory:
-    made = Laboratory(tmp_path, monkeypatch)
-    made.new.write_text(NEW_SCRIPT)
-    made.behaviour = instead_of_usual()
-    return made
+def lab(lab: Laboratory) -> Laboratory:
+    lab.new.write_text(NEW_SCRIPT)
+    lab.behaviour = instead_of_usual()
+    return lab
 
 
 def instead_of_usual(**parts: object):  # type: ignore[no-untyped-def]
@@ -71,8 +70,7 @@ def instead_of_usual(**parts: object):  # type: ignore[no-untyped-def]
 
 
 def test_a_right_migration(lab: Laboratory) -> None:
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT", report.reason
+    report = lab.finds("EQUIVALENT")
     assert report.reason.startswith("over 141 rows in 3 calls the predictions differ by ")
     assert [pair.equivalent for pair in report.pairs] == [True] * 4
     assert report.predicts
@@ -124,53 +122,39 @@ def test_a_wrong_one_and_its_cause(lab: Laboratory, wrong: object, told: str) ->
 
 
 def test_what_is_trained_cannot_be_replaced_by_a_prediction(lab: Laboratory) -> None:
-    lab.behaviour = lambda world, limits: OLD if world.kind != "migrated" else RIGHT
-    report = lab.verify()
-    assert report.verdict == "DIFFERENT"
+    report = lab.finds("DIFFERENT", lambda world, limits: OLD if world.kind != "migrated" else RIGHT)
     assert "the new script trained nothing; the old one took 12 steps" in report.reason
 
 
 def test_a_slow_drift_of_the_versions_is_known_when_the_restored_run_agrees(lab: Laboratory) -> None:
-    lab.behaviour = instead_of_usual(genuine=replace(DETECTOR, heat=1.0001))
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT", report.reason
+    report = lab.finds("EQUIVALENT", instead_of_usual(genuine=replace(DETECTOR, heat=1.0001)))
     assert [name for name, _, _ in report.known] == ["version drift"]
-    lab.behaviour = instead_of_usual(genuine=replace(DETECTOR, heat=1.05))
-    report = lab.verify()
-    assert report.verdict == "DIFFERENT"
+    report = lab.finds("DIFFERENT", instead_of_usual(genuine=replace(DETECTOR, heat=1.05)))
     assert "the versions differ, not the scripts" in report.reason
 
 
 def test_doubts(lab: Laboratory) -> None:
     lab.behaviour = lambda world, limits: replace(DETECTOR if world.kind != "migrated" else RIGHT, replicas=1)
-    report = lab.verify()
-    assert report.verdict == "INCONCLUSIVE"
+    report = lab.finds("INCONCLUSIVE")
     assert "predicted on one replica" in report.reason
     lab.behaviour = instead_of_usual(
         genuine=replace(DETECTOR, heat=float("nan")), migrated=replace(RIGHT, heat=float("nan"))
     )
-    report = lab.verify()
-    assert report.verdict == "INCONCLUSIVE"
+    report = lab.finds("INCONCLUSIVE")
     assert "not a number" in report.reason
-    lab.behaviour = instead_of_usual(**{"genuine,": replace(DETECTOR, heat=1.01)})
-    report = lab.verify()
-    assert report.verdict == "INCONCLUSIVE"
+    report = lab.finds("INCONCLUSIVE", instead_of_usual(**{"genuine,": replace(DETECTOR, heat=1.01)}))
     assert "thread counts" in report.reason
 
 
 def test_a_control_that_is_not_told_apart_makes_the_verdict_worthless(lab: Laboratory) -> None:
-    lab.behaviour = instead_of_usual(**{"control: scope": RIGHT})
-    report = lab.verify()
-    assert report.verdict == "INCONCLUSIVE"
+    report = lab.finds("INCONCLUSIVE", instead_of_usual(**{"control: scope": RIGHT}))
     assert "scope missing" in report.reason
 
 
 def test_a_control_that_changes_nothing_is_set_aside(lab: Laboratory, monkeypatch: pytest.MonkeyPatch) -> None:
     """One image at a time has no order that could be another."""
     still = replace(RIGHT, rounding=1e-30)
-    lab.behaviour = instead_of_usual(**{"control: rows": still, "migrated": still})
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT", report.reason
+    report = lab.finds("EQUIVALENT", instead_of_usual(**{"control: rows": still, "migrated": still}))
     assert ("rows in another order", "does nothing") in {(one.mutation, one.why[:12]) for one in report.left_out}
 
 

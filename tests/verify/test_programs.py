@@ -132,8 +132,7 @@ def test_a_driver_is_put_into_both_and_migrated_with_the_tree(repository: Path, 
         resolved(tmp_path / "scratch", old=Path(), driver=driver)
 
 
-def test_where_worlds_start(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lab = Laboratory(tmp_path, monkeypatch)
+def test_where_worlds_start(repository: Path, tmp_path: Path, lab: Laboratory) -> None:
     script = repository / "src/package/train.py"
     options = VerifyOptions(script, script, program=repository, start=repository / "src", as_modules=True)
     world = Plan.of(options).world("migrated", 3)

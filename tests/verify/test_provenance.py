@@ -26,9 +26,9 @@ from .simulated import train
 
 
 @pytest.fixture
-def lab(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> Laboratory:
+def lab(lab: Laboratory, monkeypatch: pytest.MonkeyPatch) -> Laboratory:
     monkeypatch.setattr(devices, "gpus", lambda: ("NVIDIA A100, 40960 MiB",))
-    return Laboratory(tmp_path, monkeypatch)  # type: ignore[arg-type]
+    return lab
 
 
 def known(report: Report) -> Provenance:

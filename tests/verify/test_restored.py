@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from tests.kit import check_migrated
 from tfmigrate.verify.probe import restored_generators
-from tfmigrate.verify.run import experiment
-from tfmigrate.verify.run.launch import Launch
-from tfmigrate.verify.run.runtimes import Runtime
-from tfmigrate.verify.run.world import Limits, Run, World
 
-from .restoring import restored as of_today
+from .worlds import Worlds, of_today
 
 HABITS = """
 import keras
@@ -112,21 +104,10 @@ assert (base.get_layer("stage1/scale").get_weights()[0] != start).any(), "what i
 """
 
 
-def restored(text: str, keras: int, folder: Path, runtime_for: Callable[[str], Runtime], launch: Launch) -> Run:
-    """What became of a script in the restored world; it must come to its end."""
-    (folder / "old.py").write_text(text)
-    world = World(
-        "old", "restored", runtime_for(f"keras {keras}"), folder, "old.py", replicas=2, legacy_keras=keras == 2
-    )
-    run = experiment.run(world, Limits(seconds=200), folder / "run", launch=launch)
-    assert run.ok, run.message
-    return run
-
-
 @pytest.mark.runs_tensorflow
 @pytest.mark.parametrize("keras", [3, 2])
-def test_habits_of_its_time(keras: int, tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch) -> None:
-    run = restored(HABITS, keras, tmp_path, runtime_for, launch)
+def test_habits_of_its_time(keras: int, worlds: Worlds) -> None:
+    run = worlds.run(worlds.of(f"restored keras {keras}", HABITS))
     rates = [step.learning_rate for step in run.trace.steps]
     assert rates == pytest.approx([0.005] * 4 + [0.0025] * 4)
     (settings,) = (compiled.config for compiled in run.trace.compiles if compiled.optimizer.lower() == "rmsprop")
@@ -159,19 +140,15 @@ assert Sequential.from_config(model.get_config()).layers[0].units == 3
 
 @pytest.mark.runs_tensorflow
 @pytest.mark.parametrize("keras", [3, 2])
-def test_layers_of_cudnn_run_without_a_gpu(
-    keras: int, tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch
-) -> None:
-    run = restored(CUDNN, keras, tmp_path, runtime_for, launch)
+def test_layers_of_cudnn_run_without_a_gpu(keras: int, worlds: Worlds) -> None:
+    run = worlds.run(worlds.of(f"restored keras {keras}", CUDNN))
     assert any("CuDNNLSTM ran as LSTM" in note for note in run.trace.notes)
 
 
 @pytest.mark.runs_tensorflow
 @pytest.mark.parametrize("keras", [3, 2])
-def test_what_could_be_set_and_read(
-    keras: int, tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch
-) -> None:
-    assert len(restored(ATTRIBUTES, keras, tmp_path, runtime_for, launch).trace.steps) == 2
+def test_what_could_be_set_and_read(keras: int, worlds: Worlds) -> None:
+    assert len(worlds.run(worlds.of(f"restored keras {keras}", ATTRIBUTES)).trace.steps) == 2
 
 
 ADVERSARIES = """
@@ -201,10 +178,8 @@ for _ in range(2):
 
 @pytest.mark.runs_tensorflow
 @pytest.mark.parametrize("keras", [3, 2])
-def test_compile_decides_what_is_trained(
-    keras: int, tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch
-) -> None:
-    judge, both = restored(ADVERSARIES, keras, tmp_path, runtime_for, launch).trace.models
+def test_compile_decides_what_is_trained(keras: int, worlds: Worlds) -> None:
+    judge, both = worlds.run(worlds.of(f"restored keras {keras}", ADVERSARIES)).trace.models
     assert [trained for _, _, trained in judge.weights] == [True] * 4
     assert sum(trained for _, _, trained in both.weights) == 2, "it is still in what is compiled later"
 
@@ -241,17 +216,10 @@ models[1].fit(x, y, batch_size=4, epochs=1, validation_data=(x, y), callbacks=[e
 
 
 @pytest.mark.runs_tensorflow
-def test_models_share_an_optimizers_count_and_rate_and_nothing_else(
-    tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch
-) -> None:
-    (tmp_path / "old.py").write_text(SHARED)
-    world = World("old", "genuine", runtime_for("genuine keras"), tmp_path, "old.py", replicas=2)
-    genuine = experiment.run(world, Limits(seconds=200), tmp_path / "genuine", launch=launch)
-    assert genuine.ok, genuine.message
+def test_models_share_an_optimizers_count_and_rate_and_nothing_else(worlds: Worlds) -> None:
+    genuine = worlds.run(worlds.of("genuine keras", SHARED))
     for keras in (3, 2):
-        today = of_today(world, keras, runtime_for)
-        run = experiment.run(today, Limits(seconds=200), tmp_path / f"keras {keras}", genuine.trace, launch=launch)
-        assert run.ok, run.message
+        run = worlds.run(of_today(worlds, keras, SHARED), genuine)
         assert [step.loss for step in run.trace.steps] == pytest.approx(
             [step.loss for step in genuine.trace.steps], rel=1e-4
         )
@@ -276,30 +244,20 @@ parallel.fit(x, y, batch_size=4, epochs=2)
 
 
 @pytest.mark.runs_tensorflow
-def test_a_frozen_batch_norm_goes_on_with_the_batch(
-    tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch
-) -> None:
+def test_a_frozen_batch_norm_goes_on_with_the_batch(worlds: Worlds) -> None:
     """Genuine, restored and migrated (TFM445) alike; by its moving averages the first loss is another one."""
-    (tmp_path / "old.py").write_text(FROZEN)
-    (tmp_path / "new.py").write_text(check_migrated(FROZEN).after)
-    (tmp_path / "averages.py").write_text(check_migrated(FROZEN).after.replace("if not training or", "if True or"))
-    world = World("old", "genuine", runtime_for("genuine keras"), tmp_path, "old.py", replicas=2)
-    genuine = experiment.run(world, Limits(seconds=200), tmp_path / "genuine", launch=launch)
-    assert genuine.ok, genuine.message
+    after = check_migrated(FROZEN).after
+    averages = after.replace("if not training or", "if True or")
+    genuine = worlds.run(worlds.of("genuine keras", FROZEN))
     expected = [step.loss for step in genuine.trace.steps]
-    for keras in (3, 2):
-        today = replace(world, runtime=runtime_for(f"keras {keras}"), legacy_keras=keras == 2)
-        runs = {
-            "restored": replace(today, kind="restored", standalone=True),
-            "migrated": replace(today, kind="migrated", script="new.py"),
-            "averages": replace(today, kind="migrated", script="averages.py"),
-        }
+    for keras in ("keras 3", "keras 2"):
         losses = {}
-        for name, one in runs.items():
-            folder = tmp_path / f"{name} {keras}"
-            run = experiment.run(one, Limits(seconds=200), folder, genuine.trace, launch=launch)
-            assert run.ok, run.message
-            losses[name] = [step.loss for step in run.trace.steps]
+        for name, world in {
+            "restored": worlds.of(f"restored {keras}", FROZEN, standalone=True),
+            "migrated": worlds.of(f"migrated {keras}", after, "new.py"),
+            "averages": worlds.of(f"migrated {keras}", averages, "averages.py"),
+        }.items():
+            losses[name] = [step.loss for step in worlds.run(world, genuine).trace.steps]
         assert losses["restored"] == pytest.approx(expected, rel=1e-5)
         assert losses["migrated"] == pytest.approx(expected, rel=1e-5)
         assert losses["averages"][0] != pytest.approx(expected[0], rel=0.1)
@@ -398,14 +356,9 @@ parallel.fit(np.ones((8, 4)), np.ones((8, 1)), verbose=0)
     [(WATCHING, (3, 2)), (CALLED, (3,)), (NORMALISING, (3, 2))],
     ids=["callbacks", "calls of layers", "arguments of layers"],
 )
-def test_what_a_script_asserts_of_old_keras_holds(
-    script: str, kerases: tuple[int, ...], tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch
-) -> None:
-    (tmp_path / "old.py").write_text(script)
-    world = World("old", "genuine", runtime_for("genuine keras"), tmp_path, "old.py", replicas=2)
-    for one in (world, *(of_today(world, keras, runtime_for) for keras in kerases)):
-        run = experiment.run(one, Limits(seconds=200), tmp_path / f"{one.kind} {one.legacy_keras}", launch=launch)
-        assert run.ok, run.message
+def test_what_a_script_asserts_of_old_keras_holds(script: str, kerases: tuple[int, ...], worlds: Worlds) -> None:
+    for world in (worlds.of("genuine keras", script), *(of_today(worlds, keras, script) for keras in kerases)):
+        worlds.run(world)
 
 
 PENALISED = """
@@ -431,25 +384,16 @@ for frozen in (True, False):
 
 
 @pytest.mark.runs_tensorflow
-def test_penalties_of_weights_count_also_where_they_are_frozen(
-    tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch
-) -> None:
-    (tmp_path / "old.py").write_text(PENALISED)
-    (tmp_path / "new.py").write_text(check_migrated(PENALISED).after)
-    world = World("old", "genuine", runtime_for("genuine keras"), tmp_path, "old.py", replicas=2)
-    genuine = experiment.run(world, Limits(seconds=200), tmp_path / "genuine", launch=launch)
-    assert genuine.ok, genuine.message
+def test_penalties_of_weights_count_also_where_they_are_frozen(worlds: Worlds) -> None:
+    after = check_migrated(PENALISED).after
+    genuine = worlds.run(worlds.of("genuine keras", PENALISED))
     for keras in (3, 2):
-        today = of_today(world, keras, runtime_for)
-        for one in (today, replace(today, kind="migrated", script="new.py")):
-            run = experiment.run(
-                one, Limits(seconds=200), tmp_path / f"{one.kind} {keras}", genuine.trace, launch=launch
-            )
-            assert run.ok, run.message
+        for world in (of_today(worlds, keras, PENALISED), worlds.of(f"migrated keras {keras}", after, "new.py")):
+            run = worlds.run(world, genuine)
             losses = ([step.loss for step in trace.steps] for trace in (run.trace, genuine.trace))
-            assert next(losses) == pytest.approx(next(losses), rel=1e-5), (one.kind, keras)
+            assert next(losses) == pytest.approx(next(losses), rel=1e-5), world.role
             validated = ([epoch.logs["val_loss"] for epoch in trace.epochs] for trace in (run.trace, genuine.trace))
-            assert next(validated) == pytest.approx(next(validated), rel=1e-5), (one.kind, keras)
+            assert next(validated) == pytest.approx(next(validated), rel=1e-5), world.role
 
 
 UNDETERMINED = """
@@ -470,16 +414,9 @@ model.fit(np.ones((2, 1)), np.ones(2), batch_size=2, verbose=0)
 
 @pytest.mark.runs_tensorflow
 @pytest.mark.parametrize("keras", [3, 2])
-def test_without_determinism_nothing_is_compiled_either(
-    keras: int, tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch
-) -> None:
-    (tmp_path / "new.py").write_text(UNDETERMINED)
-    world = World(
-        "new", "migrated", runtime_for(f"keras {keras}"), tmp_path, "new.py", replicas=2, legacy_keras=keras == 2
-    )
+def test_without_determinism_nothing_is_compiled_either(keras: int, worlds: Worlds) -> None:
     told = []
-    for one in (world, replace(world, deterministic=False)):
-        run = experiment.run(one, Limits(seconds=200), tmp_path / f"run {one.deterministic}", launch=launch)
-        assert run.ok, run.message
+    for deterministic in (True, False):
+        run = worlds.run(worlds.of(f"migrated keras {keras}", UNDETERMINED, deterministic=deterministic))
         told.append(run.stdout_path.read_text().strip())
     assert told == ["determinism: True", "determinism: False"]

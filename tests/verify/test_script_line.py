@@ -65,13 +65,11 @@ def test_a_run_without_any_trace_has_no_line(tmp_path: Path) -> None:
         assert script_line.of(Divergence(kind, "why"), run) is None  # type: ignore[arg-type]
 
 
-def test_every_pair_that_differs_names_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lab = Laboratory(tmp_path, monkeypatch)
+def test_every_pair_that_differs_names_its_line(lab: Laboratory) -> None:
     lab.behaviour = lambda world, limits: (
         replace(migrated(Training()), learning_rate=0.1, at=5) if world.kind == "migrated" else usual(world, limits)
     )
-    report = lab.verify()
-    assert report.verdict == "DIFFERENT"
+    report = lab.finds("DIFFERENT")
     assert {pair.line.place for pair in report.pairs if pair.line} == {"new.py:5"}
     line = report.to_json()["loss"]["first_divergence"]["line"]
     assert line == {"file": "new.py", "number": 5, "text": 'model.compile(optimizer="adam", loss="mse")'}

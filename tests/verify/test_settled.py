@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tfmigrate.verify.probe import aligned
-from tfmigrate.verify.run import experiment
-from tfmigrate.verify.run.launch import Launch
 from tfmigrate.verify.run.runtimes import Runtime
-from tfmigrate.verify.run.world import Kind, Limits, World
 
-from .restoring import restored
+from .worlds import Worlds, of_today
 
 OLD = """
 import numpy as np
@@ -46,30 +42,11 @@ model.fit(np.eye(2)[[0, 0, 1, 1]], np.eye(2)[[1, 1, 0, 0]], batch_size=4, epochs
 
 @pytest.mark.runs_tensorflow
 @pytest.mark.parametrize(
-    ("kind", "runtime", "keras"),
-    [
-        ("genuine", "genuine keras", None),
-        ("restored", "keras 3", 3),
-        ("restored", "keras 2", 2),
-        ("migrated", "keras 3", 3),
-        ("migrated", "keras 2", 2),
-    ],
+    "name", ["genuine keras", "restored keras 3", "restored keras 2", "migrated keras 3", "migrated keras 2"]
 )
-def test_probabilities_are_cut_off_on_every_side(
-    kind: Kind,
-    runtime: str,
-    keras: int | None,
-    tmp_path: Path,
-    runtime_for: Callable[[str], Runtime],
-    launch: Launch,
-) -> None:
+def test_probabilities_are_cut_off_on_every_side(name: str, worlds: Worlds) -> None:
     """All rows are sure to be wrong: 50 by the logits, and 16.1 where probabilities below 1e-7 are cut off."""
-    folder = tmp_path / "program"
-    folder.mkdir()
-    (folder / "train.py").write_text(NEW if kind == "migrated" else OLD)
-    world = World(kind, kind, runtime_for(runtime), folder, "train.py", replicas=2, legacy_keras=keras == 2)
-    run = experiment.run(world, Limits(seconds=200), tmp_path / "run", launch=launch)
-    assert run.ok, run.message
+    run = worlds.run(worlds.of(name, NEW if name.startswith("migrated") else OLD))
     assert [step.loss for step in run.trace.steps] == pytest.approx([16.118] * 2, abs=1e-2)
 
 
@@ -119,29 +96,18 @@ parallel.fit(random.rand(8, 4, 2), random.rand(8, 1), batch_size=4, epochs=2)
 
 @pytest.mark.runs_tensorflow
 @pytest.mark.parametrize("keras", [3, 2])
-def test_recurrent_layers_have_the_gates_of_their_keras(
-    keras: int, tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch
-) -> None:
-    folder = tmp_path / "program"
-    folder.mkdir()
-    (folder / "train.py").write_text(GATES)
+def test_recurrent_layers_have_the_gates_of_their_keras(keras: int, worlds: Worlds) -> None:
     written = GATES.replace("GRU(1", "GRU(1, reset_after=False").replace("(3,", "(3, recurrent_activation=HARD,")
-    (folder / "written.py").write_text(
-        written.replace("GRU(1,", "GRU(1, recurrent_activation=HARD,").replace("HARD", "'hard_sigmoid'")
-    )
-    world = World(
-        "old", "restored", runtime_for(f"keras {keras}"), folder, "train.py", replicas=2, legacy_keras=keras == 2
-    )
+    written = written.replace("GRU(1,", "GRU(1, recurrent_activation=HARD,").replace("HARD", "'hard_sigmoid'")
+    restored = f"restored keras {keras}"
     losses = {}
-    for name, one in {
-        "2.2": replace(world, standalone=True, defaults_of=(2, 2)),
-        "2.3": replace(world, standalone=True, defaults_of=(2, 3)),
-        "tf 1": replace(world, defaults_of=(1, 15)),
-        "written": replace(world, script="written.py", defaults_of=(2, 3)),
+    for name, world in {
+        "2.2": worlds.of(restored, GATES, standalone=True, defaults_of=(2, 2)),
+        "2.3": worlds.of(restored, GATES, standalone=True, defaults_of=(2, 3)),
+        "tf 1": worlds.of(restored, GATES, defaults_of=(1, 15)),
+        "written": worlds.of(restored, written, "written.py", defaults_of=(2, 3)),
     }.items():
-        run = experiment.run(one, Limits(seconds=200), tmp_path / name, launch=launch)
-        assert run.ok, run.message
-        losses[name] = [step.loss for step in run.trace.steps]
+        losses[name] = [step.loss for step in worlds.run(world).trace.steps]
     assert losses["2.2"] == losses["tf 1"] == losses["written"]
     assert losses["2.2"] != losses["2.3"]
 
@@ -172,20 +138,13 @@ parallel.fit(inputs, random.rand(8, 2).astype("float32"), batch_size=4, epochs=2
 
 
 @pytest.mark.runs_tensorflow
-def test_all_is_computed_in_float64(tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch) -> None:
+def test_all_is_computed_in_float64(worlds: Worlds) -> None:
     """Fused batch norm, a cast of the script's own, float32 data, a metric by a kernel that knows float32 alone; the
     steps of Adam agree to the last place."""
-    folder = tmp_path / "program"
-    folder.mkdir()
-    (folder / "train.py").write_text(DOUBLES)
-    world = World("old", "genuine", runtime_for("genuine keras"), folder, "train.py", replicas=2, doubles=True)
-    genuine = experiment.run(world, Limits(seconds=200), tmp_path / "genuine", launch=launch)
-    assert genuine.ok, genuine.message
+    genuine = worlds.run(worlds.of("genuine keras", DOUBLES, doubles=True))
     assert genuine.trace.models[0].dtypes == ("float64",)
     for keras in (3, 2):
-        today = restored(world, keras, runtime_for)
-        run = experiment.run(today, Limits(seconds=200), tmp_path / f"keras {keras}", genuine.trace, launch=launch)
-        assert run.ok, run.message
+        run = worlds.run(of_today(worlds, keras, DOUBLES, doubles=True), genuine)
         assert run.trace.models[0].dtypes == ("float64",)
         expected = [step.loss for step in genuine.trace.steps]
         assert [step.loss for step in run.trace.steps] == pytest.approx(expected, rel=2e-7)

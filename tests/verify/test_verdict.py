@@ -22,14 +22,8 @@ from .laboratory import LEGACY, MODERN, NEW_SCRIPT, OLD, WRONG, Behaviour, Dying
 from .simulated import Predicting, Training, migrated
 
 
-@pytest.fixture
-def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Laboratory:
-    return Laboratory(tmp_path, monkeypatch)
-
-
 def test_a_right_migration(lab: Laboratory) -> None:
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT", report.reason
+    report = lab.finds("EQUIVALENT")
     assert report.exit_code == 0
     assert lab.roles[:6] == [
         "genuine", lab.roles[1], "restored on Keras 3", "restored on Keras 2", "migrated on Keras 3",
@@ -95,16 +89,13 @@ def test_a_wrong_migration_is_different_and_its_cause_is_the_reason(lab: Laborat
 
 
 def test_one_keras_alone_can_be_different(lab: Laboratory) -> None:
-    lab.behaviour = broken(migrated_on_Keras_2=replace(migrated(OLD), learning_rate=1.0))
-    report = lab.verify()
-    assert report.verdict == "DIFFERENT"
+    report = lab.finds("DIFFERENT", broken(migrated_on_Keras_2=replace(migrated(OLD), learning_rate=1.0)))
     assert report.reason.startswith("migrated on Keras 2 trains differently")
 
 
 def test_a_new_script_that_crashes_in_the_wrong_scope_does_not_run(lab: Laboratory) -> None:
     lab.behaviour = broken(migrated="RuntimeError: Mixing different tf.distribute.Strategy objects (new.py:5)")
-    report = lab.verify()
-    assert report.verdict == "DOES NOT RUN"
+    report = lab.finds("DOES NOT RUN")
     assert report.reason.startswith("the migrated script crashed: ")
     assert "outside the strategy's scope" in report.reason
     assert "new.py:5" in report.reason
@@ -151,9 +142,7 @@ def test_a_migration_that_builds_another_model_is_the_new_scripts_doing(lab: Lab
 
 
 def test_a_new_script_that_never_trains_is_different(lab: Laboratory) -> None:
-    lab.behaviour = broken(migrated="it never trained")
-    report = lab.verify()
-    assert report.verdict == "DIFFERENT"
+    report = lab.finds("DIFFERENT", broken(migrated="it never trained"))
     assert "trained nothing" in report.reason
 
 
@@ -163,7 +152,7 @@ def test_a_module_that_is_not_installed_is_nobodys_mistake(lab: Laboratory) -> N
     assert (report.verdict, report.exit_code) == ("COULD NOT RUN", 2)
     assert "uv pip install --python /modern/python pandas" in report.reason
     lab.behaviour = broken(migrated="ModuleNotFoundError: No module named 'keras.utils.training_utils' (new.py:2)")
-    assert lab.verify().verdict == "DOES NOT RUN"
+    lab.finds("DOES NOT RUN")
 
 
 def test_a_new_script_that_hangs_is_inconclusive(lab: Laboratory) -> None:
@@ -173,8 +162,7 @@ def test_a_new_script_that_hangs_is_inconclusive(lab: Laboratory) -> None:
 
 def test_without_a_legacy_runtime_the_restored_run_decides_and_the_report_says_so(lab: Laboratory) -> None:
     lab.runtimes = (MODERN,)
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT"
+    report = lab.finds("EQUIVALENT")
     assert [(p.title, p.decides) for p in report.pairs] == [
         ("restored on Keras 3 vs migrated on Keras 3", True),
         ("restored on Keras 2 vs migrated on Keras 2", True),
@@ -183,9 +171,7 @@ def test_without_a_legacy_runtime_the_restored_run_decides_and_the_report_says_s
 
 
 def test_a_genuine_run_that_dies_leaves_it_to_the_restored_one(lab: Laboratory) -> None:
-    lab.behaviour = broken(genuine="ModuleNotFoundError: No module named 'pandas' (old.py:1)")
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT"
+    report = lab.finds("EQUIVALENT", broken(genuine="ModuleNotFoundError: No module named 'pandas' (old.py:1)"))
     genuine = next(run for run in report.runs if run.role == "genuine")
     assert "name pandas in the program's requirements.txt" in genuine.outcome
 
@@ -213,35 +199,27 @@ def dying(wrong: bool) -> Behaviour:
 
 
 def test_an_old_script_that_dies_behind_its_training_is_judged_by_that(lab: Laboratory) -> None:
-    lab.behaviour = dying(wrong=False)
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT"
+    report = lab.finds("EQUIVALENT", dying(wrong=False))
     assert "all the steps that the old script takes before it dies: genuine: old.py crashed: RuntimeError" in (
         report.reason
     )
-    lab.behaviour = dying(wrong=True)
-    assert lab.verify().verdict == "DIFFERENT"
+    lab.finds("DIFFERENT", dying(wrong=True))
 
 
 def test_no_modern_tensorflow(lab: Laboratory) -> None:
     lab.runtimes = (LEGACY,)
-    report = lab.verify()
-    assert report.verdict == "COULD NOT RUN"
+    report = lab.finds("COULD NOT RUN")
     assert "pip install" in report.reason
 
 
 def test_version_drift_is_told_from_the_migration(lab: Laboratory) -> None:
     other = replace(OLD, learning_rate=0.25)
-    lab.behaviour = broken(restored=other, migrated=migrated(other))
-    report = lab.verify()
-    assert report.verdict == "DIFFERENT"
+    report = lab.finds("DIFFERENT", broken(restored=other, migrated=migrated(other)))
     assert "the versions differ, not the scripts" in report.reason
 
 
 def test_a_slow_drift_of_the_versions_is_known_when_the_restored_run_agrees(lab: Laboratory) -> None:
-    lab.behaviour = broken(genuine=replace(OLD, step_scale=1.001))
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT", report.reason
+    report = lab.finds("EQUIVALENT", broken(genuine=replace(OLD, step_scale=1.001)))
     assert "version drift" in report.reason
     assert [name for name, _, _ in report.known] == ["version drift"]
     assert report.max_relative_difference is not None
@@ -250,19 +228,14 @@ def test_a_slow_drift_of_the_versions_is_known_when_the_restored_run_agrees(lab:
 
 
 def test_a_drift_is_no_excuse_for_a_fast_one_or_without_the_restored_run(lab: Laboratory) -> None:
-    lab.behaviour = broken(genuine=replace(OLD, step_scale=1.02))
-    assert lab.verify().verdict == "DIFFERENT"
-    lab.behaviour = broken(genuine=replace(OLD, step_scale=1.001), restored="ValueError (old.py:1)")
-    assert lab.verify().verdict == "DIFFERENT"
-    lab.behaviour = broken(migrated=replace(migrated(OLD), step_scale=1.001))
-    assert lab.verify().verdict == "DIFFERENT"
+    lab.finds("DIFFERENT", broken(genuine=replace(OLD, step_scale=1.02)))
+    lab.finds("DIFFERENT", broken(genuine=replace(OLD, step_scale=1.001), restored="ValueError (old.py:1)"))
+    lab.finds("DIFFERENT", broken(migrated=replace(migrated(OLD), step_scale=1.001)))
 
 
 def test_weights_without_gradient_may_drift_further_than_losses(lab: Laboratory) -> None:
-    lab.behaviour = broken(genuine=replace(OLD, step_scale=1.001, idle_weight=0.5))
-    assert lab.verify().verdict == "EQUIVALENT"
-    lab.behaviour = broken(migrated=replace(migrated(OLD), idle_weight=0.5))
-    assert lab.verify().verdict == "DIFFERENT"
+    lab.finds("EQUIVALENT", broken(genuine=replace(OLD, step_scale=1.001, idle_weight=0.5)))
+    lab.finds("DIFFERENT", broken(migrated=replace(migrated(OLD), idle_weight=0.5)))
 
 
 def test_a_slow_drift_of_an_optimizer_has_its_name(lab: Laboratory) -> None:
@@ -292,39 +265,30 @@ def with_penalty(genuine: Training, today: Training = REGULARIZED) -> Behaviour:
 
 
 def test_the_regularizers_of_frozen_layers_are_known(lab: Laboratory) -> None:
-    lab.behaviour = with_penalty(replace(REGULARIZED, penalty=0.02))
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT", report.reason
+    report = lab.finds("EQUIVALENT", with_penalty(replace(REGULARIZED, penalty=0.02)))
     ((name, _, size),) = report.known
     assert (name, size) == ("regularizers of frozen layers", pytest.approx(0.02, rel=1e-3))
     assert all(control.detected for control in report.controls)
 
 
 def test_a_frozen_penalty_may_stand_beside_a_slow_drift(lab: Laboratory) -> None:
-    lab.behaviour = with_penalty(replace(REGULARIZED, penalty=0.02, step_scale=1.001))
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT", report.reason
+    report = lab.finds("EQUIVALENT", with_penalty(replace(REGULARIZED, penalty=0.02, step_scale=1.001)))
     assert {name for name, _, _ in report.known} == {"regularizers of frozen layers", "version drift"}
 
 
 def test_no_other_constant_is_put_down_to_frozen_layers(lab: Laboratory) -> None:
-    lab.behaviour = with_penalty(replace(OLD, penalty=0.02), OLD)
-    assert lab.verify().verdict == "DIFFERENT", "nothing is regularized"
-    lab.behaviour = with_penalty(REGULARIZED, replace(REGULARIZED, penalty=0.02))
-    assert lab.verify().verdict == "DIFFERENT", "Keras 3 adds nothing"
+    lab.finds("DIFFERENT", with_penalty(replace(OLD, penalty=0.02), OLD))  # nothing is regularized
+    lab.finds("DIFFERENT", with_penalty(REGULARIZED, replace(REGULARIZED, penalty=0.02)))  # Keras 3 adds nothing
     lab.behaviour = broken(migrated=migrated(REGULARIZED), genuine=replace(REGULARIZED, penalty=0.02))
-    assert lab.verify().verdict == "DIFFERENT", "the restored run does not agree"
-    lab.behaviour = with_penalty(replace(REGULARIZED, penalty=0.02, step_scale=1.05))
-    assert lab.verify().verdict == "DIFFERENT", "no constant"
+    lab.finds("DIFFERENT")  # the restored run does not agree
+    lab.finds("DIFFERENT", with_penalty(replace(REGULARIZED, penalty=0.02, step_scale=1.05)))  # no constant
 
 
 @pytest.mark.parametrize("shifted", [0.01, 2.0])
 def test_data_that_old_libraries_make_otherwise_is_never_held_against_the_migration(
     lab: Laboratory, shifted: float
 ) -> None:
-    lab.behaviour = broken(genuine=replace(OLD, shifted=shifted))
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT", report.reason
+    report = lab.finds("EQUIVALENT", broken(genuine=replace(OLD, shifted=shifted)))
     assert "which comes, as runs showed, from the data that its libraries make alone" in report.reason
     _, what, size = next(known for known in report.known if known[0] == "data of another TensorFlow")
     assert "TensorFlow 1.15.0 and the libraries beside it (NumPy 1.19.5) make other data than today's" in what
@@ -334,29 +298,22 @@ def test_data_that_old_libraries_make_otherwise_is_never_held_against_the_migrat
 
 
 def test_another_stream_of_random_numbers_is_not_the_migrations(lab: Laboratory) -> None:
-    lab.behaviour = broken(genuine=replace(OLD, data_seed=3, validation_content="other"))
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT", report.reason
+    report = lab.finds("EQUIVALENT", broken(genuine=replace(OLD, data_seed=3, validation_content="other")))
     assert any(name == "data of another TensorFlow" for name, _, _ in report.known)
 
 
 def test_data_of_another_tensorflow_hides_no_mistake(lab: Laboratory) -> None:
-    lab.behaviour = broken(genuine=replace(OLD, shifted=0.01, learning_rate=0.25))
-    assert lab.verify().verdict == "DIFFERENT", "a default that changed"
-    lab.behaviour = broken(migrated=migrated(replace(OLD, shifted=0.01)))
-    assert lab.verify().verdict == "DIFFERENT", "the new script's own doing"
+    lab.finds("DIFFERENT", broken(genuine=replace(OLD, shifted=0.01, learning_rate=0.25)))  # a default that changed
+    lab.finds("DIFFERENT", broken(migrated=migrated(replace(OLD, shifted=0.01))))  # the new script's own doing
     lab.behaviour = broken(genuine=replace(OLD, data_seed=3), migrated=migrated(replace(OLD, data_seed=5)))
-    assert lab.verify().verdict == "DIFFERENT", "three kinds of data"
+    lab.finds("DIFFERENT")  # three kinds of data
     lab.behaviour = broken(genuine=replace(OLD, data_seed=3), migrated=migrated(replace(OLD, learning_rate=0.51)))
-    report = lab.verify()
-    assert report.verdict == "DIFFERENT", "a mistake beside it"
+    report = lab.finds("DIFFERENT")  # a mistake beside it
     assert "learning_rate 0.5 -> 0.51" in report.reason, "named by the run that has the same data"
 
 
 def test_data_rounded_by_another_numpy_is_judged_as_the_same(lab: Laboratory) -> None:
-    lab.behaviour = broken(genuine=replace(OLD, shifted=3e-7))
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT", report.reason
+    report = lab.finds("EQUIVALENT", broken(genuine=replace(OLD, shifted=3e-7)))
     _, what, size = next(known for known in report.known if known[0] == "data rounded by another library")
     assert "NumPy 1.19.5 and 2.3.1" in what
     assert 1e-7 < size < 1e-6
@@ -365,8 +322,7 @@ def test_data_rounded_by_another_numpy_is_judged_as_the_same(lab: Laboratory) ->
 @pytest.mark.parametrize("shifted", [1e-5, 1e-4])
 def test_a_new_script_whose_data_is_a_little_larger_is_caught(lab: Laboratory, shifted: float) -> None:
     lab.behaviour = broken(genuine=replace(OLD, shifted=3e-7), migrated=migrated(replace(OLD, shifted=shifted)))
-    report = lab.verify()
-    assert report.verdict == "DIFFERENT"
+    report = lab.finds("DIFFERENT")
     assert "batches with different content (values differ by up to " in report.reason
 
 
@@ -385,9 +341,7 @@ def with_old_optimizers(shown: Training = OTHER_STEPS, **parts: Training | str) 
 
 
 def test_the_optimizers_of_another_keras_are_no_fault_of_the_migration(lab: Laboratory) -> None:
-    lab.behaviour = with_old_optimizers(genuine=OTHER_STEPS)
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT", report.reason
+    report = lab.finds("EQUIVALENT", with_old_optimizers(genuine=OTHER_STEPS))
     assert "optimizers of current Keras alone" in report.reason
     ((name, what, size),) = report.known
     assert name == "optimizer of another Keras"
@@ -400,12 +354,9 @@ def test_the_optimizers_of_another_keras_are_no_fault_of_the_migration(lab: Labo
 
 
 def test_another_optimizer_is_no_excuse_unless_a_run_shows_it(lab: Laboratory) -> None:
-    lab.behaviour = with_old_optimizers(OLD, genuine=OTHER_STEPS)
-    assert lab.verify().verdict == "DIFFERENT"
-    lab.behaviour = with_old_optimizers(genuine=OTHER_STEPS, migrated=replace(migrated(OLD), learning_rate=1.0))
-    assert lab.verify().verdict == "DIFFERENT"
-    lab.behaviour = with_old_optimizers(genuine=OTHER_STEPS, restored_on_Keras_2="ValueError (old.py:1)")
-    assert lab.verify().verdict == "DIFFERENT"
+    lab.finds("DIFFERENT", with_old_optimizers(OLD, genuine=OTHER_STEPS))
+    lab.finds("DIFFERENT", with_old_optimizers(genuine=OTHER_STEPS, migrated=replace(migrated(OLD), learning_rate=1.0)))
+    lab.finds("DIFFERENT", with_old_optimizers(genuine=OTHER_STEPS, restored_on_Keras_2="ValueError (old.py:1)"))
 
 
 def test_what_is_shown_on_one_keras_does_not_excuse_the_other(lab: Laboratory) -> None:
@@ -413,8 +364,7 @@ def test_what_is_shown_on_one_keras_does_not_excuse_the_other(lab: Laboratory) -
     lab.behaviour = with_old_optimizers(
         genuine=OTHER_STEPS, restored_on_Keras_3=leak, migrated_on_Keras_3=migrated(leak)
     )
-    report = lab.verify()
-    assert report.verdict == "DIFFERENT"
+    report = lab.finds("DIFFERENT")
     assert [pair.equivalent for pair in report.pairs if pair.decides] == [False, True]
 
 
@@ -448,8 +398,7 @@ def test_batch_norm_over_whole_batches_is_no_fault_of_the_migration(
     lab: Laboratory, runtimes: tuple[Runtime, ...], kerases: tuple[int, ...]
 ) -> None:
     lab.runtimes, lab.behaviour = runtimes, on_whole_batches()
-    report = lab.verify(kerases=kerases)
-    assert report.verdict == "EQUIVALENT", report.reason
+    report = lab.finds("EQUIVALENT", kerases=kerases)
     assert "but for batch norm over whole batches" in report.headline
     assert "TFM432" in report.reason
     assert "batch norm over whole batches" in [name for name, _, _ in report.known]
@@ -464,20 +413,16 @@ def test_batch_norm_over_whole_batches_is_no_fault_of_the_migration(
 
 def test_whole_batches_are_no_excuse_unless_a_run_shows_it(lab: Laboratory) -> None:
     for shown in (GAN, replace(WHOLE, learning_rate=1.0), "ValueError: old and tired (old.py:3)"):
-        lab.behaviour = on_whole_batches(shown)
-        report = lab.verify()
-        assert report.verdict == "DIFFERENT", shown
+        report = lab.finds("DIFFERENT", on_whole_batches(shown))
         assert "TFM432" in report.reason
     for wrong in (replace(WHOLE, replicas=1), replace(WHOLE, learning_rate=1.0)):
-        lab.behaviour = on_whole_batches(migrated_on_Keras_3=migrated(wrong))
-        assert lab.verify().verdict == "DIFFERENT", wrong
+        lab.finds("DIFFERENT", on_whole_batches(migrated_on_Keras_3=migrated(wrong)))
     lab.behaviour = on_whole_batches(restored_on_Keras_3=replace(GAN, step_scale=1.1))
-    assert lab.verify().verdict == "DIFFERENT", "the versions differ in more than that"
+    lab.finds("DIFFERENT")  # the versions differ in more than that
 
 
 def test_no_run_is_made_for_whole_batches_without_batch_norm(lab: Laboratory) -> None:
-    lab.behaviour = broken(migrated=replace(migrated(OLD), gradient_scale=1.3))
-    assert lab.verify().verdict == "DIFFERENT"
+    lab.finds("DIFFERENT", broken(migrated=replace(migrated(OLD), gradient_scale=1.3)))
     assert not [role for role in lab.roles if "not cut" in role]
 
 
@@ -489,12 +434,9 @@ def test_weights_that_rounding_itself_moves_so_far_are_known(lab: Laboratory) ->
         return lambda world, limits: replace(OLD, idle_weight=nudged) if world.nudged else others(world, limits)
 
     lab.runtimes = (MODERN,)
-    lab.behaviour = behave(0.2)
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT", report.reason
+    report = lab.finds("EQUIVALENT", behave(0.2))
     assert [name for name, _, _ in report.known] == ["rounding that grows"]
-    lab.behaviour = behave(0.0001)
-    assert lab.verify().verdict == "DIFFERENT"
+    lab.finds("DIFFERENT", behave(0.0001))
 
 
 def test_no_run_is_made_for_rounding_where_losses_part(lab: Laboratory) -> None:
@@ -505,17 +447,12 @@ def test_no_run_is_made_for_rounding_where_losses_part(lab: Laboratory) -> None:
 
 def test_controls_are_held_to_the_narrow_band_beside_a_drift(lab: Laboratory) -> None:
     nearly_right = replace(migrated(OLD), gradient_scale=1.0005)
-    lab.behaviour = broken(genuine=replace(OLD, step_scale=1.001), **{"control: loss": nearly_right})
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT", report.reason
-    lab.behaviour = broken(genuine=replace(OLD, step_scale=1.001), **{"control: loss": migrated(OLD)})
-    assert lab.verify().verdict == "INCONCLUSIVE"
+    lab.finds("EQUIVALENT", broken(genuine=replace(OLD, step_scale=1.001), **{"control: loss": nearly_right}))
+    lab.finds("INCONCLUSIVE", broken(genuine=replace(OLD, step_scale=1.001), **{"control: loss": migrated(OLD)}))
 
 
 def test_a_restored_run_that_hides_a_version_does_not_decide(lab: Laboratory) -> None:
-    lab.behaviour = broken(restored=replace(OLD, learning_rate=0.25))
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT"
+    report = lab.finds("EQUIVALENT", broken(restored=replace(OLD, learning_rate=0.25)))
     assert [pair.equivalent for pair in report.pairs] == [True, True, False, False]
 
 
@@ -528,22 +465,19 @@ def test_a_control_that_is_not_told_apart_makes_the_verdict_worthless(lab: Labor
 
 def test_a_control_that_dies_of_something_else_was_not_told_apart(lab: Laboratory) -> None:
     lab.behaviour = broken(**{"control: learning": "NameError: name '_tfmigrate_scaled' is not defined (new.py:4)"})
-    assert lab.verify().verdict == "INCONCLUSIVE"
+    lab.finds("INCONCLUSIVE")
 
 
 def test_a_batch_that_the_replicas_do_not_divide_is_detected_as_a_crash(lab: Laboratory) -> None:
     error = "InvalidArgumentError: AddN must have the same size and shape. Input 0: [10,4] != input 1: [6,4] (new.py:4)"
-    lab.behaviour = broken(**{"control: batch": error})
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT", report.reason
+    report = lab.finds("EQUIVALENT", broken(**{"control: batch": error}))
     assert [control.detected for control in report.controls if control.mutation == "batch x2"] == [True]
 
 
 @pytest.mark.parametrize(("budget", "epochs"), [(8, None), (1000, 1)])
 def test_controls_are_not_taken_further_than_the_right_run(lab: Laboratory, budget: int, epochs: int | None) -> None:
     """What a script does after its training has not been seen to work where no run has come to it."""
-    report = lab.verify(depth="default", budget=budget)
-    assert report.verdict == "EQUIVALENT", report.reason
+    lab.finds("EQUIVALENT", depth="default", budget=budget)
     controls = [limits for world, limits, _ in lab.seen if world.role.startswith("control: ")]
     assert controls
     assert {limits.epochs for limits in controls} == {epochs}
@@ -563,38 +497,32 @@ def test_other_batches_count_where_a_second_run_has_them_too(lab: Laboratory, se
 
 
 def test_a_new_script_that_differs_in_more_than_its_batches_is_not_run_again(lab: Laboratory) -> None:
-    lab.behaviour = broken(migrated=replace(migrated(OLD), learning_rate=1.0))
-    assert lab.verify().verdict == "DIFFERENT"
+    lab.finds("DIFFERENT", broken(migrated=replace(migrated(OLD), learning_rate=1.0)))
     assert not any(role.endswith(", again") for role in lab.roles)
 
 
 def test_too_few_controls(lab: Laboratory) -> None:
     lab.new.write_text("model.compile(optimizer='sgd', loss={'a': 'mse'})\ntrain(model)\n")
-    report = lab.verify()
-    assert report.verdict == "INCONCLUSIVE"
+    report = lab.finds("INCONCLUSIVE")
     assert "only 2 wrong migrations" in report.reason
 
 
 def test_a_script_that_does_not_agree_with_itself(lab: Laboratory) -> None:
     lab.behaviour = broken(genuine_=replace(OLD, learning_rate=0.501), **{"genuine,": replace(OLD, learning_rate=0.51)})
-    report = lab.verify()
-    assert report.verdict == "INCONCLUSIVE"
+    report = lab.finds("INCONCLUSIVE")
     assert "thread counts" in report.reason
 
 
 def test_where_two_old_runs_part_after_some_steps_those_before_are_compared(lab: Laboratory) -> None:
     slower = {"genuine,": replace(OLD, drop_rate_after=1)}
-    lab.behaviour = broken(**slower)
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT", report.reason
+    report = lab.finds("EQUIVALENT", broken(**slower))
     steady = len(report.pairs[0].comparison.steps)  # type: ignore[union-attr]
     assert f"over the first {steady} steps, after which the old script's own runs differ" in report.reason
     assert any(note.startswith(f"the first {steady} of ") for note in report.notes)
     assert report.noise is not None
     assert report.noise <= 1e-5
     wrong = replace(migrated(OLD), learning_rate=1.0)
-    lab.behaviour = broken(migrated=wrong, **slower)
-    assert lab.verify().verdict == "DIFFERENT"
+    lab.finds("DIFFERENT", broken(migrated=wrong, **slower))
 
 
 TAKEN = {"genuine": 9, "migrated on Keras 2": 7}
@@ -622,15 +550,13 @@ class Slow(Laboratory):
 
 def test_slow_runs_are_compared_by_the_steps_that_all_took(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lab = Slow(tmp_path, monkeypatch)
-    report = lab.verify(depth="default")
-    assert report.verdict == "EQUIVALENT", report.reason
+    report = lab.finds("EQUIVALENT", depth="default")
     assert "over the first 7 steps" in report.reason
     assert "own runs differ" not in report.reason
     assert "a step takes long here: the first 7 steps are compared" in report.notes
     controls = [limits for world, limits, _ in lab.seen if world.role.startswith("control")]
     assert {(limits.exactly, limits.patience) for limits in controls} == {(7, None)}
-    lab.behaviour = broken(migrated=replace(migrated(OLD), learning_rate=1.0))
-    assert lab.verify(depth="default").verdict == "DIFFERENT"
+    lab.finds("DIFFERENT", broken(migrated=replace(migrated(OLD), learning_rate=1.0)), depth="default")
 
 
 @pytest.mark.parametrize("asked", [{"depth": "thorough"}, {"depth": "default", "budget": 12}])
@@ -676,9 +602,7 @@ def test_where_an_operation_has_no_deterministic_form_all_is_run_without(
 
 
 def test_what_crashes_without_determinism_too_does_not_run(lab: Laboratory) -> None:
-    lab.behaviour = broken(migrated=UNDETERMINED)
-    report = lab.verify()
-    assert report.verdict == "DOES NOT RUN"
+    report = lab.finds("DOES NOT RUN", broken(migrated=UNDETERMINED))
     assert "A deterministic GPU implementation" in report.reason
     assert sum(world.role == "genuine" for world, _, _ in lab.seen) == 2, "once more, and no more"
 
@@ -702,68 +626,51 @@ class Growing(Laboratory):
         return replace(run, trace=replace(run.trace, steps=tuple(steps)))
 
 
-def test_where_rounding_grows_at_once_all_is_run_in_float64(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lab = Growing(tmp_path, monkeypatch)
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT", report.reason
+@pytest.fixture
+def growing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Growing:
+    return Growing(tmp_path, monkeypatch)
+
+
+def test_where_rounding_grows_at_once_all_is_run_in_float64(growing: Growing) -> None:
+    report = growing.finds("EQUIVALENT")
     assert "the training losses, computed in float64, differ" in report.reason
     assert any(note.startswith("in float32, two runs of the old script differ by 0.00") for note in report.notes)
-    assert all(world.doubles for world, _, _ in lab.seen if world.role.startswith("control"))
-    lab.behaviour = broken(migrated=replace(migrated(OLD), learning_rate=1.0))
-    assert lab.verify().verdict == "DIFFERENT"
+    assert all(world.doubles for world, _, _ in growing.seen if world.role.startswith("control"))
+    growing.finds("DIFFERENT", broken(migrated=replace(migrated(OLD), learning_rate=1.0)))
 
 
-def test_a_new_script_that_never_trains_needs_no_steady_old_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lab = Growing(tmp_path, monkeypatch)
-    lab.behaviour = broken(migrated="NameError: name 'strategy' is not defined")
-    report = lab.verify()
-    assert report.verdict == "DOES NOT RUN", report.reason
-    assert not any(world.doubles for world, _, _ in lab.seen)
+def test_a_new_script_that_never_trains_needs_no_steady_old_one(growing: Growing) -> None:
+    growing.finds("DOES NOT RUN", broken(migrated="NameError: name 'strategy' is not defined"))
+    assert not any(world.doubles for world, _, _ in growing.seen)
 
 
-def test_what_nothing_leads_to_is_run_in_float64(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_nothing_leads_to_is_run_in_float64(growing: Growing) -> None:
     """The old script's own runs do not show how its rounding grows in another version."""
-    lab = Growing(tmp_path, monkeypatch)
-    lab.growing = frozenset({"migrated"})
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT", report.reason
+    growing.growing = frozenset({"migrated"})
+    report = growing.finds("EQUIVALENT")
     assert any("without a known cause" in note for note in report.notes)
-    lab.single = frozenset({"genuine", "restored"})
-    assert lab.verify().verdict == "DIFFERENT"
-    lab.single = Growing.single
-    lab.behaviour = broken(migrated=replace(migrated(OLD), step_scale=1.01))
-    report = lab.verify()
-    assert report.verdict == "DIFFERENT"
+    growing.single = frozenset({"genuine", "restored"})
+    growing.finds("DIFFERENT")
+    growing.single = Growing.single
+    report = growing.finds("DIFFERENT", broken(migrated=replace(migrated(OLD), step_scale=1.01)))
     assert any("without a known cause" in note for note in report.notes), "it stays in float64"
 
 
-def test_a_genuine_run_that_was_set_aside_is_not_run_in_float64(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lab = Growing(tmp_path, monkeypatch)
-
+def test_a_genuine_run_that_was_set_aside_is_not_run_in_float64(growing: Growing) -> None:
     def behave(world: World, limits: Limits) -> Training | str:
-        if world.kind != "genuine" and lab.roles.count(world.role) == 1:
+        if world.kind != "genuine" and growing.roles.count(world.role) == 1:
             return "WeightsDiffer: the other run's initial weights do not fit model 0 (resnet50)"
         return usual(world, limits)
 
-    lab.behaviour = behave
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT", report.reason
-    assert {world.kind for world, _, _ in lab.seen if world.doubles} == {"restored", "migrated"}
+    report = growing.finds("EQUIVALENT", behave)
+    assert {world.kind for world, _, _ in growing.seen if world.doubles} == {"restored", "migrated"}
     assert "computed in float64" in report.reason
 
 
 @pytest.mark.parametrize("kind", ["genuine", "migrated"])
-def test_what_does_not_run_in_float64_is_judged_as_it_is(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lab = Growing(tmp_path, monkeypatch)
-    lab.single = Growing.single - {kind}
-    report = lab.verify()
-    assert report.verdict == "INCONCLUSIVE", report.reason
+def test_what_does_not_run_in_float64_is_judged_as_it_is(kind: str, growing: Growing) -> None:
+    growing.single = Growing.single - {kind}
+    report = growing.finds("INCONCLUSIVE")
     assert "thread counts" in report.reason
     assert all(run.outcome == "ok" for run in report.runs)
     assert any("in float64, which would show" in note and "is written out (old.py:3)" in note for note in report.notes)
@@ -783,13 +690,12 @@ def test_where_the_old_script_parts_between_kerases_the_steps_before_are_compare
             return replace(run, trace=replace(run.trace, steps=tuple(steps)))
 
     lab = Parting(tmp_path, monkeypatch)
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT", report.reason
+    report = lab.finds("EQUIVALENT")
     assert "over the first 7 steps, after which the old script's own runs differ" in report.reason
     after["migrated on Keras 3"] = 5
-    assert lab.verify().verdict == "DIFFERENT"
+    lab.finds("DIFFERENT")
     after["restored on Keras 2"] = 2
-    assert lab.verify().verdict == "DIFFERENT", "two steps show too little"
+    lab.finds("DIFFERENT")  # two steps show too little
 
 
 def test_one_replica_proves_nothing_about_several(lab: Laboratory) -> None:
@@ -805,9 +711,7 @@ def test_controls_multiply_by_the_replicas_that_trained(lab: Laboratory) -> None
 
 
 def test_noise_that_could_not_be_measured_is_said(lab: Laboratory) -> None:
-    lab.behaviour = broken(**{"genuine,": "ValueError: once only (old.py:1)"})
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT", report.reason
+    report = lab.finds("EQUIVALENT", broken(**{"genuine,": "ValueError: once only (old.py:1)"}))
     assert report.noise is None
     assert any("once only" in note for note in report.notes)
 
@@ -825,9 +729,7 @@ def test_with_jobs_to_spare_the_new_script_runs_beside_the_old_one(lab: Laborato
 
 
 def test_beside_a_run_that_dies_nothing_counts(lab: Laboratory) -> None:
-    lab.behaviour = broken(genuine="ImportError: no such thing (old.py:1)")
-    report = lab.verify(jobs=8)
-    assert report.verdict == "EQUIVALENT", report.reason
+    report = lab.finds("EQUIVALENT", broken(genuine="ImportError: no such thing (old.py:1)"), jobs=8)
     assert lab.roles.count("migrated on Keras 3") == 2, "beside the genuine run, and beside the restored one"
     assert all(pair.old.startswith("restored") for pair in report.pairs)
 
@@ -844,8 +746,7 @@ def test_losses_that_are_no_numbers_prove_nothing(lab: Laboratory) -> None:
     lab.behaviour = broken(
         genuine=replace(OLD, gradient_scale=float("nan")), migrated=replace(migrated(OLD), gradient_scale=float("nan"))
     )
-    report = lab.verify()
-    assert report.verdict == "INCONCLUSIVE"
+    report = lab.finds("INCONCLUSIVE")
     assert "not a number" in report.reason
 
 
@@ -856,9 +757,7 @@ def test_known_differences_are_in_the_reason(lab: Laboratory) -> None:
         what = usual(world, limits)
         return replace(what, samples=uneven.samples) if isinstance(what, Training) else what
 
-    lab.behaviour = behave
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT", report.reason
+    report = lab.finds("EQUIVALENT", behave)
     assert "remainder batch" in report.reason
 
 
@@ -941,8 +840,7 @@ def test_the_restored_run_stands_in_for_a_last_batch_validation(
     lab: Laboratory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Generator(lab, monkeypatch)
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT", report.reason
+    report = lab.finds("EQUIVALENT")
     assert "validation of the last batch alone" in report.reason
     wrong = next(c for c in report.controls if c.mutation == "validated on the training data")
     assert wrong.detected
@@ -953,8 +851,7 @@ def test_a_wrong_validation_is_seen_behind_a_last_batch_validation(
     lab: Laboratory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Generator(lab, monkeypatch).wrong = lambda world: world.role.startswith("migrated")
-    report = lab.verify()
-    assert report.verdict == "DIFFERENT"
+    report = lab.finds("DIFFERENT")
     assert "validation loss differs" in report.reason
 
 
@@ -962,8 +859,7 @@ def test_what_nothing_can_judge_is_a_note_and_no_control(lab: Laboratory, monkey
     Generator(lab, monkeypatch)
     inner = lab.behaviour
     lab.behaviour = lambda world, limits: "ValueError (old.py:1)" if world.kind == "restored" else inner(world, limits)
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT", report.reason
+    report = lab.finds("EQUIVALENT")
     assert "validated on the training data" not in {c.mutation for c in report.controls}
     assert any(one.why.startswith("validation losses could not be judged") for one in report.left_out)
 
@@ -1035,20 +931,16 @@ def test_several_models_are_compared_each_with_its_own(lab: Laboratory) -> None:
         return what, critic if world.kind != "migrated" else second
 
     second = migrated(critic)
-    lab.behaviour = behave
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT", report.reason
+    report = lab.finds("EQUIVALENT", behave)
     assert report.pairs[0].comparison is not None
     assert {pair.fit for pair in report.pairs[0].comparison.steps} == {0, 1}
 
     second = replace(migrated(critic), learning_rate=0.2)
-    report = lab.verify()
-    assert report.verdict == "DIFFERENT"
+    report = lab.finds("DIFFERENT")
     assert "learning_rate 0.1 -> 0.2: x2" in report.reason
 
     second = replace(migrated(critic), frozen=True)
-    report = lab.verify()
-    assert report.verdict == "DIFFERENT"
+    report = lab.finds("DIFFERENT")
     assert report.pairs[0].divergence is not None
     assert report.pairs[0].divergence.kind == "frozen layers"
 
@@ -1062,20 +954,16 @@ def test_a_callback_that_changes_the_rate_must_do_so_in_both(lab: Laboratory) ->
         return slowing if world.kind != "migrated" else new
 
     new = migrated(slowing)
-    lab.behaviour = behave
-    assert lab.verify().verdict == "EQUIVALENT"
+    lab.finds("EQUIVALENT", behave)
     new = migrated(OLD)
-    report = lab.verify()
-    assert report.verdict == "DIFFERENT"
+    report = lab.finds("DIFFERENT")
     assert "learning rate 0.25 -> 0.5: x2 from epoch 1, step 0 on" in report.reason
 
 
 @pytest.mark.parametrize("weights", [{"class_weight": True}, {"sample_weight": True}])
 def test_weights_of_classes_and_samples(lab: Laboratory, weights: dict[str, bool]) -> None:
     old = replace(OLD, **weights)  # type: ignore[arg-type]
-    lab.behaviour = lambda world, limits: old if world.kind != "migrated" else migrated(OLD)
-    report = lab.verify()
-    assert report.verdict == "DIFFERENT"
+    report = lab.finds("DIFFERENT", lambda world, limits: old if world.kind != "migrated" else migrated(OLD))
     assert f"{next(iter(weights)).split('_')[0]} weights are gone" in report.reason
 
 
@@ -1091,9 +979,7 @@ def test_the_report_says_what_was_taken_out(lab: Laboratory) -> None:
 def test_a_mistake_in_a_module_that_is_never_run_is_set_aside(lab: Laboratory) -> None:
     (lab.folder / "unused.py").write_text("def data(x):\n    return source(x).batch(8, steps_per_epoch=4)\n")
     lab.new.write_text("import unused\n" + lab.new.read_text().replace(".batch(64)", ".take(9)"))
-    lab.behaviour = broken(**{"control: batch": replace(migrated(OLD))})
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT", report.reason
+    report = lab.finds("EQUIVALENT", broken(**{"control: batch": replace(migrated(OLD))}))
     assert ("batch x2", "does nothing") in {(one.mutation, one.why[:12]) for one in report.left_out}
 
 
@@ -1113,16 +999,13 @@ def test_a_mistake_that_changes_nothing_is_set_aside(lab: Laboratory, line: str,
     """It stands at its default already, or in a branch that is not taken; a count is 1, a batch has all rows."""
     lab.new.write_text(lab.new.read_text().replace("    model.compile", f"    {line}\n    model.compile"))
     right = replace(migrated(OLD), noise_seed=0)
-    lab.behaviour = broken(**{"migrated": right, f"control: {control}": right})
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT", report.reason
+    report = lab.finds("EQUIVALENT", broken(**{"migrated": right, f"control: {control}": right}))
     assert (control, "does nothing") in {(one.mutation, one.why[:12]) for one in report.left_out}
 
 
 def test_what_is_lost_beside_the_training_is_said_with_the_verdict(lab: Laboratory) -> None:
     lab.old.write_text(lab.old.read_text() + "stop = EarlyStopping(patience=3)\nsave = ModelCheckpoint('best.h5')\n")
-    report = lab.verify()
-    assert report.verdict == "EQUIVALENT"
+    report = lab.finds("EQUIVALENT")
     assert report.reason.endswith(
         "; outside the training, this differs: the old program makes EarlyStopping, the new one none "
         "(and 1 more, see the notes)"
@@ -1141,9 +1024,7 @@ def dying_of_old_names(world: World, limits: Limits) -> Training | str:
 
 
 def test_where_old_names_stop_the_restored_script_it_runs_with_todays(lab: Laboratory) -> None:
-    lab.behaviour = dying_of_old_names
-    report = lab.verify(with_todays_names=lambda: {"nets.py": "today"})
-    assert report.verdict == "EQUIVALENT", report.reason
+    report = lab.finds("EQUIVALENT", dying_of_old_names, with_todays_names=lambda: {"nets.py": "today"})
     assert {pair.old for pair in report.pairs} == {"genuine", "restored on Keras 3", "restored on Keras 2"}
     assert sum("The genuine run shows" in note for note in report.notes) == 1
     assert [world.overlay for world, _, _ in lab.seen if world.kind == "restored" and world.overlay] == [

@@ -21,8 +21,7 @@ NOISY = replace(OLD, rounding=0.05)
 
 
 @pytest.fixture
-def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Laboratory:
-    lab = Laboratory(tmp_path, monkeypatch)
+def lab(lab: Laboratory) -> Laboratory:
     lab.behaviour = lambda world, limits: NOISY if world.kind != "migrated" else migrated(NOISY)
     return lab
 
