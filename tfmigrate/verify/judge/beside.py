@@ -6,7 +6,6 @@ they decide nothing, and what is lost is reported with the verdict.
 from __future__ import annotations
 
 import ast
-import contextlib
 import math
 import re
 from collections import Counter
@@ -18,7 +17,7 @@ from tfmigrate.verify.judge.causes.evidence import watched_in_vain
 from tfmigrate.verify.judge.differences import BATCH_NORM, known_of_validation
 from tfmigrate.verify.judge.lab import Lab
 from tfmigrate.verify.judge.plan import SHARED
-from tfmigrate.verify.run.program import program_of
+from tfmigrate.verify.run.program import last_name, program_of, tree_of
 from tfmigrate.verify.run.trace import Epoch, Trace
 
 CALLBACKS = frozenset(
@@ -162,14 +161,11 @@ def lost_callbacks(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> Iterat
 
 def callbacks_of(program: Mapping[str, bytes]) -> dict[str, Counter[tuple[str, ...]]]:
     """By class of Keras, the settings that each call writes out; a class made from it counts as it."""
-    nodes: list[ast.AST] = []
-    for source in program.values():
-        with contextlib.suppress(SyntaxError, ValueError):
-            nodes += ast.walk(ast.parse(source))
-    bases = {node.name: [_last_name(base) for base in node.bases] for node in nodes if isinstance(node, ast.ClassDef)}
+    nodes = [node for source in program.values() for node in ast.walk(tree_of(source))]
+    bases = {node.name: [*map(last_name, node.bases)] for node in nodes if isinstance(node, ast.ClassDef)}
     calls: dict[str, Counter[tuple[str, ...]]] = {}
     for node in nodes:
-        name = _callback(_last_name(node.func), bases) if isinstance(node, ast.Call) else None
+        name = _callback(last_name(node.func), bases) if isinstance(node, ast.Call) else None
         if isinstance(node, ast.Call) and name is not None:
             settings = sorted(_setting(word) for word in node.keywords if word.arg in SETTINGS)
             calls.setdefault(name, Counter())[tuple(settings)] += 1
@@ -183,10 +179,6 @@ def _callback(name: str, bases: Mapping[str, Sequence[str]]) -> str | None:
         seen.add(name)
         name = next((base for base in bases[name] if base in bases or base in CALLBACKS), "")
     return name if name in CALLBACKS else None
-
-
-def _last_name(node: ast.AST) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 def _setting(word: ast.keyword) -> str:

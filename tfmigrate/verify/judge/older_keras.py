@@ -12,7 +12,7 @@ from tfmigrate.old_names import LAST_WITH
 from tfmigrate.rules import all_rules
 from tfmigrate.verify.judge.plan import Plan
 from tfmigrate.verify.run import runtimes
-from tfmigrate.verify.run.program import program_of
+from tfmigrate.verify.run.program import last_name, program_of, tree_of
 from tfmigrate.verify.run.world import Run
 
 _ARGUMENT = re.compile(
@@ -31,7 +31,7 @@ def advice(plan: Plan, run: Run) -> str:
     if error is None:
         return ""
     name = _NAME.search(error) or (_UNDEFINED.search(error) if _has_star_import(plan) else None)
-    if "'module' object is not callable" in error and "merge" in _called(plan):
+    if "'module' object is not callable" in error and "merge" in (last_name(call.func) for call in _calls(plan)):
         return _older(plan, run, "merge")
     if name is not None:
         return _older(plan, run, name[1])
@@ -89,9 +89,9 @@ def _words() -> frozenset[str]:
 def _nodes(plan: Plan) -> Iterator[ast.AST]:
     """Every node of the old program."""
     source, name, home = plan.place_of(plan.options.old)
-    with suppress(OSError, SyntaxError, ValueError):
+    with suppress(OSError):
         for text in program_of(source, name, home).values():
-            yield from ast.walk(ast.parse(text))
+            yield from ast.walk(tree_of(text))
 
 
 def _has_star_import(plan: Plan) -> bool:
@@ -107,12 +107,3 @@ def _calls(plan: Plan) -> Iterator[ast.Call]:
 def _passed(plan: Plan) -> Iterator[set[str]]:
     """The keywords of each call of the old program."""
     return ({keyword.arg for keyword in call.keywords if keyword.arg is not None} for call in _calls(plan))
-
-
-def _called(plan: Plan) -> Iterator[str]:
-    """The last word of what each call of the old program calls."""
-    for call in _calls(plan):
-        if isinstance(call.func, ast.Attribute):
-            yield call.func.attr
-        elif isinstance(call.func, ast.Name):
-            yield call.func.id

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,7 +15,7 @@ from tfmigrate.files.scan import search
 from tfmigrate.old_keras import LAST_WITH_MULTI_GPU_MODEL
 from tfmigrate.verify.judge.depth import PATIENCE, Depth, budget_of
 from tfmigrate.verify.run import devices, runtimes, sandbox
-from tfmigrate.verify.run.program import program_of
+from tfmigrate.verify.run.program import last_name, program_of, tree_of
 from tfmigrate.verify.run.runtimes import Runtime
 from tfmigrate.verify.run.sandbox import Asked
 from tfmigrate.verify.run.world import Limits, World
@@ -329,8 +328,7 @@ def _program(options: VerifyOptions) -> ast.Module:
     home = (options.start or folder).resolve() if options.as_modules else None
     for other, source in program_of(folder, name, home).items():
         if other != name:
-            with contextlib.suppress(SyntaxError, ValueError):
-                whole.body += ast.parse(source).body
+            whole.body += tree_of(source).body
     return whole
 
 
@@ -371,11 +369,9 @@ def replicas_written(tree: ast.Module) -> int | None:
     """The largest number of GPUs that a call of multi_gpu_model writes out, as a number or a list."""
     numbers = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            if name == "multi_gpu_model":
-                arguments = [k.value for k in node.keywords if k.arg == "gpus"] + node.args[1:2]
-                numbers += [_count(value) for value in arguments]
+        if isinstance(node, ast.Call) and last_name(node.func) == "multi_gpu_model":
+            arguments = [k.value for k in node.keywords if k.arg == "gpus"] + node.args[1:2]
+            numbers += [_count(value) for value in arguments]
     return max((n for n in numbers if n >= 2), default=None)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tfmigrate.verify.judge.controls import Mutant, Subject
+from tfmigrate.verify.run.program import last_name, tree_of
 
 
 @dataclass(frozen=True)
@@ -61,11 +62,7 @@ def touched(old: Mapping[str, str | bytes], new: Mapping[str, str | bytes]) -> f
 def _said(program: Mapping[str, str | bytes]) -> dict[Subject, Counter[str]]:
     mentions: dict[Subject, Counter[str]] = {subject: Counter() for subject in SIGNS}
     for source in program.values():
-        try:
-            tree = ast.parse(source)
-        except (SyntaxError, ValueError):
-            continue
-        for subject, words in _words(tree):
+        for subject, words in _words(tree_of(source)):
             mentions[subject][words] += 1
     return mentions
 
@@ -74,9 +71,8 @@ def _words(tree: ast.Module) -> Iterator[tuple[Subject, str]]:
     functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             for subject, signs in SIGNS.items():
-                if name in signs.calls:
+                if last_name(node.func) in signs.calls:
                     yield subject, ast.dump(node)
                 for keyword in node.keywords:
                     if keyword.arg in signs.keywords:

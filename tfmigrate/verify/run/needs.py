@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from tfmigrate.verify.run.outcome import PACKAGES
 from tfmigrate.verify.run.packages import NOT_WANTED, imports_of, lacking_in
-from tfmigrate.verify.run.program import program_of
+from tfmigrate.verify.run.program import program_of, tree_of
 from tfmigrate.verify.run.world import World
 
 _FINDS_MORE = re.compile(rb"\bsys\s*\.\s*(path|modules|meta_path)\b|\bfrom\s+sys\s+import\b|\baddsitedir\b|\bpip\b")
@@ -34,11 +34,7 @@ def lacked_by(world: World) -> tuple[str, ...]:
 
 def surely_run(source: bytes) -> bytes:
     """The imports of a module that are made whenever it is loaded: those that stand in no block."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError):
-        return b""
-    imports = [statement for statement in tree.body if isinstance(statement, ast.Import | ast.ImportFrom)]
+    imports = [node for node in tree_of(source).body if isinstance(node, ast.Import | ast.ImportFrom)]
     return ast.unparse(ast.Module(body=imports, type_ignores=[])).encode()  # type: ignore[arg-type]
 
 

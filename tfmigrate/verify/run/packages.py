@@ -33,7 +33,7 @@ from tfmigrate.files import pins
 from tfmigrate.files.requirements import requirements_in
 from tfmigrate.verify.run import runtimes
 from tfmigrate.verify.run.outcome import PACKAGES
-from tfmigrate.verify.run.program import program_of
+from tfmigrate.verify.run.program import program_of, tree_of
 from tfmigrate.verify.run.runtimes import Runtime
 from tfmigrate.verify.run.world import World
 
@@ -84,12 +84,11 @@ def imports_of(program: Mapping[str, bytes], own: Sequence[Path], stubs: Iterabl
     library, what lies in the folders `own`, and stubs."""
     names: set[str] = set()
     for source in program.values():
-        with suppress(SyntaxError, ValueError):
-            for node in ast.walk(ast.parse(source)):
-                if isinstance(node, ast.Import):
-                    names.update(alias.name.split(".")[0] for alias in node.names)
-                elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
-                    names.add(node.module.split(".")[0])
+        for node in ast.walk(tree_of(source)):
+            if isinstance(node, ast.Import):
+                names.update(alias.name.split(".")[0] for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+                names.add(node.module.split(".")[0])
     names -= set(sys.stdlib_module_names) | {stub.split(".")[0] for stub in stubs}
     return tuple(sorted(name for name in names if not any(_lies_in(name, folder) for folder in own)))
 

@@ -34,13 +34,22 @@ def program_of(
     return files
 
 
+def tree_of(source: str | bytes) -> ast.Module:
+    """A module's code; that of an empty one where it is no Python 3."""
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError):
+        return ast.Module(body=[], type_ignores=[])
+
+
+def last_name(node: ast.AST) -> str:
+    """The last word of what a name or an attribute is; "" of anything else."""
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
 def _imported(source: bytes, package: Path, home: Path) -> Iterator[Path]:
     """Files that the imports of a module in `package` may mean; absolute ones start at `home`."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError):
-        return
-    for node in ast.walk(tree):
+    for node in ast.walk(tree_of(source)):
         if isinstance(node, ast.Import):
             targets = [(home, alias.name.split(".")) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
