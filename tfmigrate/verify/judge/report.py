@@ -236,6 +236,26 @@ class Report:
         return max(compared, key=_size, default=None)
 
     @property
+    def comparison(self) -> Comparison | None:
+        """Of the pair that is shown."""
+        return self.shown.comparison if self.shown else None
+
+    @property
+    def tolerance(self) -> float | None:
+        return self.comparison.tolerance if self.comparison else None
+
+    @property
+    def line(self) -> Line | None:
+        """Of the new script, where the pair that is shown parts."""
+        return self.shown.line if self.shown and self.shown.divergence else None
+
+    @property
+    def scripts(self) -> list[RunSummary]:
+        """The runs of both scripts, without wrong ones; of those that differ in their seed alone the first."""
+        runs = [run for run in self.runs if not run.role.startswith(CONTROL)]
+        return [run for run in runs if run.role.endswith("seed 1")] if self.written else runs
+
+    @property
     def predicts(self) -> bool:
         """The scripts train nothing, and what they predict was compared."""
         return any(pair.comparison and pair.comparison.predictions for pair in self.pairs)
@@ -266,7 +286,7 @@ class Report:
         """Of the pair that is shown, or of the comparison as written."""
         if self.written is not None:
             return self.written.contract
-        return self.shown.comparison.contract if self.shown and self.shown.comparison else ()
+        return self.comparison.contract if self.comparison else ()
 
     def to_json(self) -> dict[str, Any]:
         """report.json: the keys of the design, and beside them `predictions`, `pairs`, `known_differences`,
@@ -308,22 +328,21 @@ class Report:
         }
 
     def _loss_to_json(self) -> dict[str, Any]:
-        shown = self.shown
-        divergence = shown.divergence if shown else None
+        divergence = self.shown.divergence if self.shown else None
         first = None
-        if shown is not None and divergence is not None:
+        if divergence is not None:
             place = {"epoch": divergence.epoch, "step": divergence.step}
-            first = {**place, "cause": divergence.cause, "line": _line(shown.line)}
+            first = {**place, "cause": divergence.cause, "line": _line(self.line)}
         return {
             "max_relative_difference": _number(self.max_relative_difference),
-            "tolerance": shown.comparison.tolerance if shown and shown.comparison else None,
+            "tolerance": self.tolerance,
             "first_divergence": first,
         }
 
     def _predictions_to_json(self) -> dict[str, Any] | None:
         """None where nothing was predicted."""
         shown = self.shown
-        calls = shown.comparison.predictions if shown and shown.comparison else ()
+        calls = self.comparison.predictions if self.comparison else ()
         if shown is None or not calls:
             return None
         divergence = shown.divergence

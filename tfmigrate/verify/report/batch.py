@@ -14,6 +14,7 @@ from rich.table import Table
 
 from tfmigrate import junit
 from tfmigrate.verify.judge.report import EXIT_CODES, INTERRUPTED, Verdict
+from tfmigrate.verify.report.junit import conclude
 from tfmigrate.verify.report.page import environment, replace_file
 from tfmigrate.verify.report.terminal import COLOURS
 from tfmigrate.verify.report.words import size
@@ -105,10 +106,6 @@ def _junit(rows: Sequence[Row]) -> str:
     cases = []
     for row in rows:
         case = ElementTree.Element("testcase", classname="tfmigrate.verify", name=row.name, time=f"{row.seconds:.3f}")
-        words, code = f"{row.headline}: {row.reason}", EXIT_CODES[row.verdict]
-        if code == 0:
-            ElementTree.SubElement(case, "system-out").text = words
-        else:
-            ElementTree.SubElement(case, "failure" if code == 1 else "error", type=row.verdict, message=words)
+        conclude(case, row.verdict, EXIT_CODES[row.verdict], f"{row.headline}: {row.reason}")
         cases.append(case)
     return junit.document("tfmigrate verify --batch", cases)

@@ -263,7 +263,7 @@ def residuals(report: Report, pairs: Sequence[Pair], shape: Shape) -> Figure:
     """Every pair's relative difference, the wrong migrations' too, and the tolerance."""
     compared = [(pair.title, pair.comparison) for pair in pairs if pair.comparison is not None]
     length = max(len(comparison.common) for _, comparison in compared)
-    comparison = (report.shown.comparison if report.shown else None) or compared[0][1]
+    comparison = report.comparison or compared[0][1]
     wrong = _mistakes_seen(report, comparison.tolerance)
     figure = shape.figure(3.4 + 0.16 * len(wrong))
     axes = figure.subplots()

@@ -5,13 +5,15 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 from tfmigrate.junit import document
-from tfmigrate.verify.judge.report import Report
+from tfmigrate.verify.judge.report import Report, Verdict
 
 
 def render(report: Report) -> str:
     """A pair that decides and differs, and a control that was not detected, are failures; a verdict that says nothing
     about the training is an error."""
-    cases = [_verdict(report)]
+    verdict = _case("verdict", report.title)
+    conclude(verdict, report.verdict, report.exit_code, f"{report.headline}: {report.reason}")
+    cases = [verdict]
     for pair in report.pairs:
         case = _case("predictions" if report.predicts else "training", pair.title)
         cause = pair.divergence.cause if pair.divergence else "the runs could not be compared"
@@ -36,15 +38,12 @@ def render(report: Report) -> str:
     return document(report.title, cases, time=f"{sum(run.seconds for run in report.runs):.3f}")
 
 
-def _verdict(report: Report) -> ElementTree.Element:
-    case = _case("verdict", report.title)
-    words = f"{report.headline}: {report.reason}"
-    if report.exit_code == 0:
+def conclude(case: ElementTree.Element, verdict: Verdict, code: int, words: str) -> None:
+    """Gives a test case the verdict that has this exit code."""
+    if code == 0:
         ElementTree.SubElement(case, "system-out").text = words
     else:
-        kind = "failure" if report.exit_code == 1 else "error"
-        ElementTree.SubElement(case, kind, type=report.verdict, message=words)
-    return case
+        ElementTree.SubElement(case, "failure" if code == 1 else "error", type=verdict, message=words)
 
 
 def _case(kind: str, name: str) -> ElementTree.Element:

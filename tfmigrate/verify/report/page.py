@@ -46,15 +46,13 @@ def replace_file(path: Path, text: str) -> None:
 
 def html(report: Report, pictures: tuple[figures.Picture, ...]) -> str:
     """The page as one text, pictures inside."""
-    shown = report.shown
     return (
         environment()
         .get_template(TEMPLATE)
         .render(
             report=report,
-            comparison=shown.comparison if shown else None,
-            divergence=shown.divergence if shown else None,
-            shown=shown,
+            comparison=report.comparison,
+            divergence=report.shown.divergence if report.shown else None,
             runs=[run for run in report.runs if not run.role.startswith(CONTROL)],  # controls have a table of their own
             pictures=[(p.caption, Markup(p.wide), Markup(p.narrow)) for p in pictures],
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from tfmigrate.verify.judge.report import CONTROL, Report
+from tfmigrate.verify.judge.report import Report
 from tfmigrate.verify.report.words import devices, figure, margin, not_run, sentence, size
 
 MARKS = {
@@ -36,9 +36,8 @@ def render(report: Report, pictures: Sequence[str] = ()) -> str:
 def _verdict(report: Report) -> Iterator[str]:
     yield f"### {MARKS[report.verdict]} {report.headline}: {_text(report.title)}"
     yield _text(sentence(report.reason))
-    if report.shown and report.shown.divergence and report.shown.line:
-        line = report.shown.line
-        yield f"At {_code(line.place)}: {_code(line.text)}"
+    if report.line:
+        yield f"At {_code(report.line.place)}: {_code(report.line.text)}"
     if report.covered:
         yield _text(f"Depth: {report.depth}. Trained: {report.covered}.")
 
@@ -97,13 +96,11 @@ def _controls(report: Report) -> Iterator[str]:
     """The wrong migrations that were made on purpose."""
     if not report.controls:
         return
-    comparison = report.shown.comparison if report.shown else None
-    tolerance = comparison.tolerance if comparison else None
     rows = [
         (
             control.mutation,
             size(control.max_relative_difference),
-            margin(control.max_relative_difference, tolerance),
+            margin(control.max_relative_difference, report.tolerance),
             "yes" if control.detected else "**no**",
             control.found,
         )
@@ -118,8 +115,7 @@ def _controls(report: Report) -> Iterator[str]:
 
 def _runs(report: Report) -> Iterator[str]:
     """With what each script ran; of runs with several seeds those of the first."""
-    told = [run for run in report.runs if not run.role.startswith(CONTROL)]
-    told = [run for run in told if not report.written or run.role.endswith("seed 1")]
+    told = report.scripts
     if not told:
         return
     fast = any(run.speed is not None for run in told)

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from tfmigrate.verify.judge.contract import Row
-from tfmigrate.verify.judge.report import CONTROL, Report, Written
+from tfmigrate.verify.judge.report import Report, Written
 from tfmigrate.verify.judge.summaries import RunSummary
 from tfmigrate.verify.report.words import figure, margin, not_run, roles, size
 
@@ -61,18 +61,12 @@ def show(report: Report, console: Console) -> None:
         console.print(Text(f"Depth: {report.depth}. Trained: {report.covered}.", style="dim"))
     console.print()
     console.print(Text.assemble((report.headline, COLOURS[report.verdict]), f"  {report.reason}"))
-    if report.shown and report.shown.divergence and report.shown.line:
-        line = report.shown.line
-        console.print(Text.assemble((f"{line.place}: ", "bold"), line.text))
+    if report.line:
+        console.print(Text.assemble((f"{report.line.place}: ", "bold"), report.line.text))
 
 
 def _runs(report: Report, console: Console) -> None:
-    # Controls have a table of their own; of runs that differ in their seed alone one is shown.
-    shown = [
-        run
-        for run in report.runs
-        if not run.role.startswith(CONTROL) and (not report.written or run.role.endswith("seed 1"))
-    ]
+    shown = report.scripts  # controls have a table of their own
     fast = any(run.speed is not None for run in shown)
     amounts = ("rows",) if report.predicts else ("batch", "steps")
     headings = ("run", "Python", "TensorFlow", "Keras", "replicas", *amounts, *(("samples/s",) if fast else ()))
@@ -136,14 +130,12 @@ def _written(console: Console, written: Written) -> None:
 
 
 def _controls(report: Report, console: Console) -> None:
-    shown = report.shown
-    tolerance = shown.comparison.tolerance if shown and shown.comparison else None
     rows = [
         Line(
             (
                 control.mutation,
                 Text("yes", style="green") if control.detected else Text("NO", style="bold red"),
-                margin(control.max_relative_difference, tolerance),
+                margin(control.max_relative_difference, report.tolerance),
             ),
             control.found,
         )
