@@ -53,9 +53,9 @@ class Control:
     subject: Subject
     mutate: Mutation
     expected: frozenset[Kind]
-    kerases: frozenset[Literal[2, 3]] = frozenset({2, 3})
+    kerases: frozenset[Literal[2, 3]]
     """Where it is a mistake at all."""
-    may_do_nothing: bool = False
+    may_do_nothing: bool
     """Whether the changed line bears on training, the text cannot tell (weights loaded after it, say): a run that
     equals the right one in everything recorded is then set aside, and said to be."""
 
@@ -104,122 +104,86 @@ def mutants(
             yield Mutant(control.mutation.format(replicas), control.subject, changed, control.expected, may_do_nothing)
 
 
-_NOT_LOADED = Control(
-    "weights not loaded",
-    "loaded weights",
-    mutations.load_skipped,
-    frozenset({"initial weights"}),
-    may_do_nothing=True,
+ONLY_3: frozenset[Literal[2, 3]] = frozenset({3})
+
+
+def _mistake(
+    mutation: str,
+    subject: Subject,
+    mutate: Mutation,
+    *expected: Kind,
+    kerases: frozenset[Literal[2, 3]] = frozenset({2, 3}),
+    may_do_nothing: bool = False,
+) -> Control:
+    return Control(mutation, subject, mutate, frozenset(expected), kerases, may_do_nothing)
+
+
+_NOT_LOADED = _mistake(
+    "weights not loaded", "loaded weights", mutations.load_skipped, "initial weights", may_do_nothing=True
 )
 PREDICTION_CONTROLS = (
-    Control("scope missing", "scope", mutations.scope_missing, frozenset({"scope"})),
+    _mistake("scope missing", "scope", mutations.scope_missing, "scope"),
     _NOT_LOADED,
-    Control(
+    _mistake(
         "another model than the loaded one",
         "loaded weights",
         mutations.another_model,
-        frozenset({"initial weights"}),
+        "initial weights",
         may_do_nothing=True,
     ),
-    Control("last rows lost", "predictions", mutations.rows_lost, frozenset({"rows"}), may_do_nothing=True),
-    Control(
+    _mistake("last rows lost", "predictions", mutations.rows_lost, "rows", may_do_nothing=True),
+    _mistake(
         "rows in another order",
         "predictions",
         mutations.rows_in_another_order,
-        frozenset({"data", "predictions"}),
+        "data",
+        "predictions",
         may_do_nothing=True,
     ),
-    Control(
-        "predict_on_batch", "predictions", mutations.predicted_on_batch, frozenset({"rows", "crash"}), frozenset({3})
-    ),
-    Control(
-        "half precision", "precision", mutations.predicted_in_half_precision, frozenset({"dtype"}), may_do_nothing=True
-    ),
+    _mistake("predict_on_batch", "predictions", mutations.predicted_on_batch, "rows", "crash", kerases=ONLY_3),
+    _mistake("half precision", "precision", mutations.predicted_in_half_precision, "dtype", may_do_nothing=True),
 )
 """Mistakes of a migration of a script that trains nothing. One row at a time has no order, a dataset none that can be
 changed from without, and `predict_on_batch` takes no generator."""
 
 CONTROLS = (
     # A first batch that the replicas do not divide kills Keras 3 (docs/semantics.md); one of all rows gets no larger.
-    Control(
-        "batch x{}",
-        "batch size",
-        mutations.batch_times_replicas,
-        frozenset({"batch size", "crash"}),
-        may_do_nothing=True,
+    _mistake("batch x{}", "batch size", mutations.batch_times_replicas, "batch size", "crash", may_do_nothing=True),
+    _mistake("learning rate x{}", "learning rate", mutations.learning_rate_times_replicas, "learning rate"),
+    _mistake(
+        "changed default left unwritten", "optimizer", mutations.default_unwritten, "learning rate", "update rule"
     ),
-    Control("learning rate x{}", "learning rate", mutations.learning_rate_times_replicas, frozenset({"learning rate"})),
-    Control(
-        "changed default left unwritten",
-        "optimizer",
-        mutations.default_unwritten,
-        frozenset({"learning rate", "update rule"}),
-    ),
-    Control("shuffle lost", "shuffling", mutations.shuffle_lost, frozenset({"shuffle"})),
-    Control("scope missing", "scope", mutations.scope_missing, frozenset({"scope"})),
-    Control(
-        "compile outside the scope", "scope", mutations.compile_outside_scope, frozenset({"scope"}), frozenset({3})
-    ),
-    Control(
-        "class or sample weights dropped", "sample weights", mutations.weights_dropped, frozenset({"sample weights"})
-    ),
+    _mistake("shuffle lost", "shuffling", mutations.shuffle_lost, "shuffle"),
+    _mistake("scope missing", "scope", mutations.scope_missing, "scope"),
+    _mistake("compile outside the scope", "scope", mutations.compile_outside_scope, "scope", kerases=ONLY_3),
+    _mistake("class or sample weights dropped", "sample weights", mutations.weights_dropped, "sample weights"),
     # The script may do that itself.
-    Control(
-        "validated on the training data",
-        "validation",
-        mutations.wrong_validation,
-        frozenset({"validation"}),
-        may_do_nothing=True,
+    _mistake(
+        "validated on the training data", "validation", mutations.wrong_validation, "validation", may_do_nothing=True
     ),
     # Beside a regularizer, or weighed once more by class weights, the ratio of the losses is no whole number.
-    Control(
-        "loss that takes the mean itself",
-        "loss",
-        mutations.scalar_loss,
-        frozenset({"loss scale", "loss"}),
-        frozenset({3}),
-    ),
-    Control("loss / {}", "loss", mutations.loss_divided, frozenset({"loss scale", "loss"})),
-    Control("another loss", "loss", mutations.other_loss, frozenset({"loss"})),
+    _mistake("loss that takes the mean itself", "loss", mutations.scalar_loss, "loss scale", "loss", kerases=ONLY_3),
+    _mistake("loss / {}", "loss", mutations.loss_divided, "loss scale", "loss"),
+    _mistake("another loss", "loss", mutations.other_loss, "loss"),
     # A number that the command line gives may be 1; what is written may be the default, or stand in a branch that is
     # not taken: all of them are recorded as asked for.
-    Control("steps an epoch / {}", "steps", mutations.steps_divided, frozenset({"data"}), may_do_nothing=True),
-    Control("epochs / {}", "epochs", mutations.epochs_divided, frozenset({"epochs"}), may_do_nothing=True),
-    Control(
-        "optimizer settings dropped",
-        "optimizer",
-        mutations.settings_dropped,
-        frozenset({"update rule"}),
-        may_do_nothing=True,
-    ),
-    Control(
-        "regularizer lost",
-        "regularizers",
-        mutations.regularizer_lost,
-        frozenset({"regularizer"}),
-        may_do_nothing=True,
-    ),
-    Control("dropout halved", "dropout", mutations.dropout_halved, frozenset({"dropout"}), may_do_nothing=True),
+    _mistake("steps an epoch / {}", "steps", mutations.steps_divided, "data", may_do_nothing=True),
+    _mistake("epochs / {}", "epochs", mutations.epochs_divided, "epochs", may_do_nothing=True),
+    _mistake("optimizer settings dropped", "optimizer", mutations.settings_dropped, "update rule", may_do_nothing=True),
+    _mistake("regularizer lost", "regularizers", mutations.regularizer_lost, "regularizer", may_do_nothing=True),
+    _mistake("dropout halved", "dropout", mutations.dropout_halved, "dropout", may_do_nothing=True),
     _NOT_LOADED,
-    Control(
-        "frozen layers learn",
-        "frozen layers",
-        mutations.layers_thawed,
-        frozenset({"frozen layers"}),
-        may_do_nothing=True,
-    ),
+    _mistake("frozen layers learn", "frozen layers", mutations.layers_thawed, "frozen layers", may_do_nothing=True),
     # K.clear_session() of Keras 3 forgets the policy that it sets.
-    Control("half precision", "precision", mutations.half_precision, frozenset({"dtype"}), may_do_nothing=True),
+    _mistake("half precision", "precision", mutations.half_precision, "dtype", may_do_nothing=True),
 )
 """Those that every verdict needs come first; a script offers at least the learning rate, the scope and the loss."""
 
 _OF_ESTIMATORS = (
-    Control(
-        "batch of one replica", "batch size", mutations.batch_of_one_replica, frozenset({"batch size", "crash", "data"})
-    ),
-    Control("batch x{}", "batch size", mutations.batch_times_replicas, frozenset({"batch size", "crash", "data"})),
+    _mistake("batch of one replica", "batch size", mutations.batch_of_one_replica, "batch size", "crash", "data"),
+    _mistake("batch x{}", "batch size", mutations.batch_times_replicas, "batch size", "crash", "data"),
     # `num_replicas_in_sync`, by which the batch is multiplied, is 1 then.
-    Control("scope missing", "scope", mutations.scope_missing, frozenset({"scope", "batch size"})),
+    _mistake("scope missing", "scope", mutations.scope_missing, "scope", "batch size"),
 )
 ESTIMATOR_CONTROLS = (
     *_OF_ESTIMATORS,

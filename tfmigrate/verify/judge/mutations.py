@@ -44,10 +44,10 @@ def _given_to_fit(call: cst.Call, name: str) -> int | None:
     return index if index is not None and not m.matches(call.args[index].value, m.Name("None")) else None
 
 
-def _argument(call: cst.Call, name: str, position: int) -> int | None:
-    """Index of an argument given by name or, failing that, by position."""
+def _argument(call: cst.Call, name: str, position: int | None) -> int | None:
+    """Index of an argument given by name or, failing that, by position, where it has one."""
     named = _keyword(call, name)
-    if named is not None:
+    if named is not None or position is None:
         return named
     if position < len(call.args) and all(a.keyword is None and not a.star for a in call.args[: position + 1]):
         return position
@@ -67,8 +67,9 @@ def _without(call: cst.Call, index: int) -> cst.Call:
     return call.with_changes(args=args)
 
 
-def _times(value: cst.BaseExpression, factor: int) -> cst.BaseExpression:
-    return cst.parse_expression(f"({cst.Module([]).code_for_node(value)}) * {factor}")
+def _written(pattern: str, value: cst.BaseExpression, factor: int = 0) -> cst.BaseExpression:
+    """The expression that is written so, with the code of a value and a number in it."""
+    return cst.parse_expression(pattern.format(cst.Module([]).code_for_node(value), factor))
 
 
 def _wrap(function: str, value: cst.BaseExpression, *more: str) -> cst.Call:
@@ -118,6 +119,8 @@ def _rewrite(module: cst.Module, change: Callable[[cst.Call], cst.BaseExpression
 
 
 Mutation = Callable[[cst.Module, int], cst.Module]
+Wrong = Callable[[cst.BaseExpression, int], cst.BaseExpression | None]
+"""What is written in the place of a value, for so many replicas; None where that cannot be wrong."""
 
 
 def _in_calls(change: Callable[[cst.Call, int], cst.BaseExpression]) -> Mutation:
@@ -128,6 +131,22 @@ def _in_calls(change: Callable[[cst.Call, int], cst.BaseExpression]) -> Mutation
         return _rewrite(module, lambda call: change(call, replicas))
 
     return mutation
+
+
+def _in_argument(of: Callable[[cst.Call], bool], name: str, position: int | None = None) -> Callable[[Wrong], Mutation]:
+    """The mistake that is made in one argument of such calls."""
+
+    def of_argument(wrong: Wrong) -> Mutation:
+        @_in_calls
+        @wraps(wrong)
+        def change(call: cst.Call, replicas: int) -> cst.BaseExpression:
+            index = _argument(call, name, position) if of(call) else None
+            value = wrong(call.args[index].value, replicas) if index is not None else None
+            return call if index is None or value is None else _with_value(call, index, value)
+
+        return change
+
+    return of_argument
 
 
 def _with_function(name: str) -> Callable[[Mutation], Mutation]:
@@ -156,17 +175,14 @@ def batch_times_replicas(call: cst.Call, replicas: int) -> cst.BaseExpression:
         index = _argument(call, "batch_size", 2)
     else:
         return call
-    return call if index is None else _with_value(call, index, _times(call.args[index].value, replicas))
+    return call if index is None else _with_value(call, index, _written("({}) * {}", call.args[index].value, replicas))
 
 
 @_with_function("_tfmigrate_scaled")
-@_in_calls
-def learning_rate_times_replicas(call: cst.Call, replicas: int) -> cst.BaseExpression:
+@_in_argument(_is_compile, "optimizer", 0)
+def learning_rate_times_replicas(optimizer: cst.BaseExpression, replicas: int) -> cst.BaseExpression:
     """The learning rate scaled with the replicas, as one does when the global batch grows, which it did not."""
-    index = _argument(call, "optimizer", 0) if _is_compile(call) else None
-    if index is None:
-        return call
-    return _with_value(call, index, _wrap("_tfmigrate_scaled", call.args[index].value, str(replicas)))
+    return _wrap("_tfmigrate_scaled", optimizer, str(replicas))
 
 
 @_in_calls
@@ -310,63 +326,41 @@ def wrong_validation(call: cst.Call, replicas: int) -> cst.BaseExpression:
 
 
 @_with_function("_tfmigrate_scalar")
-@_in_calls
-def scalar_loss(call: cst.Call, replicas: int) -> cst.BaseExpression:
+@_in_argument(_is_compile, "loss", 1)
+def scalar_loss(loss: cst.BaseExpression, replicas: int) -> cst.BaseExpression | None:
     """A loss that takes the mean itself: Keras 3 scales it, and its gradient, by the replicas (docs/semantics.md)."""
-    index = _argument(call, "loss", 1) if _is_compile(call) else None
-    if index is None or isinstance(call.args[index].value, cst.Dict | cst.List | cst.Tuple):
-        return call
-    return _with_value(call, index, _wrap("_tfmigrate_scalar", call.args[index].value))
+    return None if isinstance(loss, cst.Dict | cst.List | cst.Tuple) else _wrap("_tfmigrate_scalar", loss)
 
 
-@_in_calls
-def steps_divided(call: cst.Call, replicas: int) -> cst.BaseExpression:
+@_in_argument(_is_fit, "steps_per_epoch")
+def steps_divided(steps: cst.BaseExpression, replicas: int) -> cst.BaseExpression | None:
     """Each replica taken to see its own data, and the steps of an epoch divided among them."""
-    index = _given_to_fit(call, "steps_per_epoch")
-    if index is None:
-        return call
-    text = cst.Module([]).code_for_node(call.args[index].value)
-    return _with_value(call, index, cst.parse_expression(f"max(1, int({text}) // {replicas})"))
+    return None if m.matches(steps, m.Name("None")) else _written("max(1, int({}) // {})", steps, replicas)
 
 
 @_with_function("_tfmigrate_divided")
-@_in_calls
-def loss_divided(call: cst.Call, replicas: int) -> cst.BaseExpression:
+@_in_argument(_is_compile, "loss", 1)
+def loss_divided(loss: cst.BaseExpression, replicas: int) -> cst.BaseExpression | None:
     """The loss scaled by 1 / replicas, as a custom training loop must and `fit` must not."""
-    index = _argument(call, "loss", 1) if _is_compile(call) else None
-    if index is None or not _per_sample(call.args[index].value):
-        return call
-    return _with_value(call, index, _wrap("_tfmigrate_divided", call.args[index].value, str(replicas)))
+    # One that a string names is a function of Keras' own, with one value a sample.
+    return _wrap("_tfmigrate_divided", loss, str(replicas)) if isinstance(loss, cst.SimpleString) else None
 
 
-def _per_sample(loss: cst.BaseExpression) -> bool:
-    """Named by a string: a function of Keras' own, one value a sample."""
-    return isinstance(loss, cst.SimpleString)
-
-
-@_in_calls
-def other_loss(call: cst.Call, replicas: int) -> cst.BaseExpression:
+@_in_argument(_is_compile, "loss", 1)
+def other_loss(loss: cst.BaseExpression, replicas: int) -> cst.BaseExpression | None:
     """Another loss that fits the same targets."""
-    index = _argument(call, "loss", 1) if _is_compile(call) else None
-    value = call.args[index].value if index is not None else None
-    if index is None or not isinstance(value, cst.SimpleString):
-        return call
-    name = str(value.evaluated_value)
+    name = str(loss.evaluated_value) if isinstance(loss, cst.SimpleString) else ""
     if name in ("mse", "mean_squared_error"):
-        return _with_value(call, index, cst.SimpleString("'mae'"))
+        return cst.SimpleString("'mae'")
     if name in ("mae", "mean_absolute_error", "categorical_crossentropy", "binary_crossentropy"):
-        return _with_value(call, index, cst.SimpleString("'mse'"))
-    return call
+        return cst.SimpleString("'mse'")
+    return None
 
 
-@_in_calls
-def epochs_divided(call: cst.Call, replicas: int) -> cst.BaseExpression:
+@_in_argument(_is_fit, "epochs")
+def epochs_divided(epochs: cst.BaseExpression, replicas: int) -> cst.BaseExpression | None:
     """The epochs divided by the replicas, as if each replica had seen all the data."""
-    index = _keyword(call, "epochs")
-    if not _is_fit(call) or index is None or m.matches(call.args[index].value, m.Integer("1")):
-        return call
-    text = cst.Module([]).code_for_node(call.args[index].value)
-    return _with_value(call, index, cst.parse_expression(f"-(-({text}) // {replicas})"))
+    return None if m.matches(epochs, m.Integer("1")) else _written("-(-({}) // {})", epochs, replicas)
 
 
 _STATE = {"momentum", "nesterov", "rho", "beta_1", "beta_2", "amsgrad", "clipnorm", "clipvalue"}
@@ -405,8 +399,7 @@ def dropout_halved(call: cst.Call, replicas: int) -> cst.BaseExpression:
     name = _called(call)
     if name != "Dropout" or not call.args or m.matches(call.args[0].value, m.Integer("0") | m.Float("0.0")):
         return call
-    text = cst.Module([]).code_for_node(call.args[0].value)
-    return _with_value(call, 0, cst.parse_expression(f"({text}) / 2"))
+    return _with_value(call, 0, _written("({}) / 2", call.args[0].value))
 
 
 class _StatementsGone(cst.CSTTransformer):
@@ -454,26 +447,23 @@ def batch_of_one_replica(module: cst.Module, replicas: int) -> cst.Module:
     return module.visit(_OneReplica())
 
 
-def _with_mistake_in_predict(module: cst.Module, name: str) -> cst.Module:
+def _in_predict(name: str) -> Mutation:
     """A mistake made in Keras' own `predict`, so that it holds whatever is given and whoever calls."""
-    if not m.findall(module, m.Attribute(attr=m.Name("predict"))):
-        return module
-    return _with_mistake(module, name, f"{name}()")
+
+    def mutation(module: cst.Module, replicas: int) -> cst.Module:
+        if not m.findall(module, m.Attribute(attr=m.Name("predict"))):
+            return module
+        return _with_mistake(module, name, f"{name}()")
+
+    return mutation
 
 
-def rows_lost(module: cst.Module, replicas: int) -> cst.Module:
-    """The last rows left out, as where only whole batches are taken."""
-    return _with_mistake_in_predict(module, "_tfmigrate_rows_lost")
-
-
-def rows_in_another_order(module: cst.Module, replicas: int) -> cst.Module:
-    """The data shuffled on its way in."""
-    return _with_mistake_in_predict(module, "_tfmigrate_rows_moved")
-
-
-def predicted_on_batch(module: cst.Module, replicas: int) -> cst.Module:
-    """`predict_on_batch` in the place of `predict`: Keras 3 answers once for each replica (docs/semantics.md)."""
-    return _with_mistake_in_predict(module, "_tfmigrate_on_batch")
+rows_lost = _in_predict("_tfmigrate_rows_lost")
+"""The last rows left out, as where only whole batches are taken."""
+rows_in_another_order = _in_predict("_tfmigrate_rows_moved")
+"""The data shuffled on its way in."""
+predicted_on_batch = _in_predict("_tfmigrate_on_batch")
+"""`predict_on_batch` in the place of `predict`: Keras 3 answers once for each replica (docs/semantics.md)."""
 
 
 def another_model(module: cst.Module, replicas: int) -> cst.Module:
