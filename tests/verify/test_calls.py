@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from tfmigrate.verify.probe import aligned, calls
+from tfmigrate.verify.probe import calls, streams
 
 
 def sequence() -> object:
@@ -84,7 +84,7 @@ def test_an_item_that_seeds_by_how_many_were_made_is_the_same_however_often_it_i
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """`ImageDataGenerator.flow(seed=1)`: Keras 3 makes the first batch once more, to see its shape."""
-    monkeypatch.setattr(np.random, "seed", aligned.unless_at_item(np.random.seed))
+    monkeypatch.setattr(np.random, "seed", streams.unless_at_item(np.random.seed))
 
     class Counting:
         made = 0

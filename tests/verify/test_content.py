@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tfmigrate.verify.probe import aligned
+from tfmigrate.verify.probe import streams
 from tfmigrate.verify.probe.content import (
     SAMPLE,
     added,
@@ -117,13 +117,13 @@ def test_a_replica_without_rows_adds_nothing(shape: tuple[int, ...]) -> None:
 
 
 @pytest.fixture
-def streams(monkeypatch: pytest.MonkeyPatch) -> None:
+def put_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """What seed_generators() replaces is put back."""
     for owner, name in ((random, "seed"), (np.random, "seed"), (np.random, "default_rng")):
         monkeypatch.setattr(owner, name, getattr(owner, name))
 
 
-@pytest.mark.usefixtures("streams")
+@pytest.mark.usefixtures("put_back")
 @pytest.mark.parametrize(
     ("seed", "draw"),
     [
@@ -140,18 +140,18 @@ def test_a_stream_that_is_given_no_seed_gets_one(seed: Callable[..., None], draw
 
     own = drawn(7)
     assert drawn() != drawn()
-    aligned.seed_generators(5)
+    streams.seed_generators(5)
     first = [drawn(), drawn()]
-    aligned.seed_generators(5)
+    streams.seed_generators(5)
     assert [drawn(), drawn()] == first
     assert first[0] != first[1]
     assert drawn(7) == own
 
 
-@pytest.mark.usefixtures("streams")
+@pytest.mark.usefixtures("put_back")
 def test_a_generator_without_a_seed_gets_one() -> None:
     def draws() -> list[float]:
-        aligned.seed_generators(5)
+        streams.seed_generators(5)
         return [float(np.random.default_rng(seed).random()) for seed in (None, None, 7)]
 
     own = float(np.random.default_rng(7).random())

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from tfmigrate.errors import UserError
-from tfmigrate.verify.judge.plan import VerifyOptions, flavour_of, replicas_written
+from tfmigrate.verify.judge.asks import flavour_of, replicas_written
+from tfmigrate.verify.judge.plan import VerifyOptions
 from tfmigrate.verify.judge.report import Report
 from tfmigrate.verify.judge.stopping import OutOfTime
 from tfmigrate.verify.judge.verdict import verify

@@ -4,39 +4,31 @@ Initial weights, order of the data, dropout and noise, and the random streams of
 asked for is recorded before it is neutralised.
 """
 
-import contextlib
 import functools
 import importlib
-import itertools
 import os
 import random
-import threading
 import time
 
 import numpy as np
 
-from . import draws, facts, flavours, weights
+from . import draws, facts, flavours, shuffles, streams, weights
 
 RECURRENT_CELLS = ("SimpleRNNCell", "LSTMCell", "GRUCell")
 CONVOLUTIONAL = ("ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D")
-SHUFFLED = "_tfmigrate_shuffle"
-
-
-LOOKING = threading.local()
-"""`at_item` is true in a thread while it makes an item of a Sequence."""
 
 
 def install(tf, found, seed, recorder):
-    seed_all(tf, seed)
+    streams.seed_all(tf, seed)
     for module in (random, np.random):
-        module.seed = unless_at_item(module.seed)
+        module.seed = streams.unless_at_item(module.seed)
     settle_variables(tf, found)
     settle_losses(found)
     silence_noise(tf, found, recorder.dropouts)
-    own_streams(found, seed)
+    streams.own_streams(found, seed)
     round_rates(found)
     if hasattr(tf, "data"):
-        watch_shuffle(still=True)
+        shuffles.watch(still=True)
     for flavour in found:
         for layer_class in flavour.layer_classes:
             weights.stamp_layers(layer_class)
@@ -73,61 +65,6 @@ def drawing_once(original):
             np.random.rand()
 
     return draw
-
-
-def seed_all(tf, seed):
-    reseed(seed)
-    seed_generators(seed)
-    set_seed = getattr(tf.random, "set_seed", None) or tf.compat.v1.set_random_seed
-    set_seed(seed)
-
-
-def seed_generators(seed):
-    """`np.random.default_rng()` and `np.random.seed(None)` draw from the system: they get a seed, each call another."""
-    for owner, name in ((random, "seed"), (np.random, "seed"), (np.random, "default_rng")):
-        if hasattr(owner, name):  # default_rng: from NumPy 1.17 on
-            setattr(owner, name, _never_unseeded(getattr(owner, name), itertools.count(seed)))
-
-
-def _never_unseeded(original, seeds):
-    @functools.wraps(original)
-    def seeded(*args, **kwargs):
-        named = [key for key in ("seed", "a") if key in kwargs]
-        if any(value is not None for value in args[:1] + tuple(kwargs[key] for key in named)):
-            return original(*args, **kwargs)
-        rest = {key: value for key, value in kwargs.items() if key not in named}
-        return original(next(seeds), *args[1:], **rest)
-
-    return seeded
-
-
-def unless_at_item(original):
-    """Seeds, but not while an item of a Sequence is made: keras_preprocessing seeds by how many it has made."""
-
-    @functools.wraps(original)
-    def seed(*args, **kwargs):
-        return None if getattr(LOOKING, "at_item", False) else original(*args, **kwargs)
-
-    return seed
-
-
-def reseed(seed):
-    """The streams a script and its generators draw from. Done again as each training call begins, because building a
-    model draws from NumPy's stream in some versions of Keras and not in others."""
-    random.seed(seed)
-    np.random.seed(seed)
-
-
-@contextlib.contextmanager
-def reseeded(seed):
-    """The streams begin at a seed inside, and go on behind it where they were."""
-    states = random.getstate(), np.random.get_state()
-    reseed(seed)
-    try:
-        yield
-    finally:
-        random.setstate(states[0])
-        np.random.set_state(states[1])
 
 
 def settle_arithmetic(tf, found, recorder, deterministic):
@@ -253,117 +190,6 @@ def with_rounded_rates(original):
                 setattr(self, name, float(np.float32(vars(self)[name])))
 
     return __init__
-
-
-def own_streams(found, seed):
-    """Keras draws the seeds of its initializers from NumPy's or Python's stream: give it streams of its own, or the
-    script's own draws would depend on the version of Keras."""
-    for name in ("keras.src.random.seed_generator", "tf_keras.src.backend"):
-        module = flavours.optional(name) if name.split(".")[0] in roots(found) else None
-        for attribute in ("python_random", "random"):
-            if module is not None and getattr(module, attribute, None) is random:
-                setattr(module, attribute, random.Random(seed))
-    # Orthogonal of standalone Keras draws the weights themselves.
-    for name in ("keras.backend.tensorflow_backend", "keras.initializers", "tensorflow.python.keras.backend"):
-        module = flavours.optional(name) if name.split(".")[0] in roots(found) else None
-        if getattr(module, "np", None) is np:
-            module.np = OwnRandom(seed)
-
-
-def roots(found):
-    return set(flavour.root.__name__.split(".")[0] for flavour in found) | set(
-        "tensorflow" for flavour in found if flavour.name == "tf.keras" and not flavour.is_keras3
-    )
-
-
-class OwnRandom(object):
-    """NumPy, but for `random`, which has a state of its own."""
-
-    def __init__(self, seed):
-        self.random = np.random.RandomState(seed)
-
-    def __getattr__(self, name):
-        return getattr(np, name)
-
-
-def watch_shuffle(still):
-    """The result of `Dataset.shuffle` remembers what was asked; if `still`, it keeps the order."""
-    dataset = importlib.import_module("tensorflow.python.data.ops.dataset_ops").DatasetV2
-
-    original = dataset.shuffle
-
-    @functools.wraps(original)
-    def shuffle(self, buffer_size, *args, **kwargs):
-        result = self.skip(0) if still else original(self, buffer_size, *args, **kwargs)
-        setattr(result, SHUFFLED, (buffer_size, self))
-        return result
-
-    dataset.shuffle = shuffle
-    fused = flavours.optional("tensorflow.python.data.experimental.ops.shuffle_ops")
-    if hasattr(fused, "_ShuffleAndRepeatDataset"):
-        fused._ShuffleAndRepeatDataset = shuffled_and_repeated
-
-
-def shuffled_and_repeated(dataset, buffer_size, count=None, seed=None):
-    """What `dataset.apply(shuffle_and_repeat(...))` does in one operation."""
-    return dataset.shuffle(buffer_size, seed=seed).repeat(count)
-
-
-def shuffle_of(dataset):
-    """ "full", "buffer N", "batches" (whole batches reordered) or "none", as the dataset's `shuffle` calls asked."""
-    pending = [dataset]
-    while pending:
-        node = pending.pop()
-        asked = getattr(node, SHUFFLED, None)
-        if asked is not None:
-            buffer_size, source = asked
-            if any("Batch" in type(part).__name__ for part in upstream(source)):
-                return "batches"
-            size, count = number(buffer_size), cardinality(source)
-            return "full" if size is not None and 0 <= count <= size else "buffer %s" % size
-        pending.extend(inputs_of(node))
-    return "none"
-
-
-def inputs_of(dataset):
-    inner = getattr(dataset, "_dataset", None)  # TensorFlow 1 wraps each dataset in an adapter
-    if inner is not None and hasattr(inner, "_inputs"):
-        return [inner]
-    try:
-        return list(dataset._inputs())
-    except (AttributeError, TypeError):
-        return []
-
-
-def upstream(dataset):
-    pending = [dataset]
-    while pending:
-        node = pending.pop()
-        yield node
-        pending.extend(inputs_of(node))
-
-
-def number(value):
-    try:
-        return int(value)
-    except (TypeError, ValueError):
-        try:
-            return int(value.numpy())
-        except Exception:
-            return None
-
-
-def cardinality(dataset):
-    """Elements; -1 endless, -2 unknown."""
-    tf = importlib.import_module("tensorflow")
-    try:
-        batches = tf.data.experimental.cardinality(dataset)
-        if hasattr(batches, "numpy"):
-            return int(batches.numpy())
-        with tf.compat.v1.Session(graph=batches.graph) as session:
-            return int(session.run(batches))
-    except Exception:
-        return -2
 
 
 def settle_iterations(flavour):

@@ -5,7 +5,7 @@ import inspect
 import sys
 import time
 
-from . import aligned, callers, facts, iterators, limits, passes, pipelines
+from . import callers, facts, iterators, limits, passes, pipelines, shuffles, streams
 from .eager import EagerKeras
 from .graph import GraphKeras
 
@@ -54,7 +54,7 @@ def training_call(original, name, adapter, recorder):
         settle = recorder.aligned
         seed = recorder.config["seed"] + recorder.calls
         if settle:
-            aligned.reseed(seed)
+            streams.reseed(seed)
         asked = what_was_asked(arguments, signature, data, recorder.config)
         steps, left = arguments.get("steps_per_epoch"), recorder.budget.left
         whole = limits.steps_of(arguments, asked["source"])
@@ -188,7 +188,7 @@ def what_was_asked(arguments, signature, data, config):
         arguments["epochs"] = config["epochs"] + (given("initial_epoch") or 0)
     shuffle = given("shuffle")
     if source == "dataset":
-        asked = aligned.shuffle_of(data)
+        asked = shuffles.of(data)
     elif source == "generator" or not shuffle:
         asked = "none"
     else:
@@ -279,14 +279,14 @@ def fix_one_sequence(sequence, seed):
 
     @functools.wraps(original)
     def __getitem__(self, index):
-        outer = getattr(aligned.LOOKING, "at_item", False)
-        aligned.LOOKING.at_item = False
-        with aligned.reseeded(seed + (int(index) % (1 << 31))):
-            aligned.LOOKING.at_item = True
+        outer = getattr(streams.LOOKING, "at_item", False)
+        streams.LOOKING.at_item = False
+        with streams.reseeded(seed + (int(index) % (1 << 31))):
+            streams.LOOKING.at_item = True
             try:
                 return original(self, index)
             finally:
-                aligned.LOOKING.at_item = outer
+                streams.LOOKING.at_item = outer
 
     owner.__getitem__ = __getitem__
     if hasattr(owner, "on_epoch_end"):
@@ -305,7 +305,7 @@ def between_epochs(original, seed):
                 return None
         number = getattr(self, EPOCHS, 0)
         setattr(self, EPOCHS, number + 1)
-        with aligned.reseeded(seed + number):
+        with streams.reseeded(seed + number):
             return original(self)
 
     return on_epoch_end

@@ -13,8 +13,7 @@ import time
 
 import numpy as np
 
-from . import remainder
-from .aligned import reseed
+from . import remainder, streams
 from .content import added, rows_anyhow, rows_sketch
 from .eager_batches import Batch, Layout, Share
 from .eager_data import ordered, row_of_zeros
@@ -352,7 +351,7 @@ class EagerKeras(object):
 
     def epoch_callback(self, call, seed):
         """Keras 3 draws a batch from a dataset to build the model, and starts the dataset anew: so must its stream."""
-        again = functools.partial(reseed, seed) if seed is not None and self.flavour.is_keras3 else None
+        again = functools.partial(streams.reseed, seed) if seed is not None and self.flavour.is_keras3 else None
         return epoch_callback(self.flavour.root.callbacks.Callback, self.recorder, call, again)
 
 

@@ -11,7 +11,7 @@ import os
 
 import numpy as np
 
-from . import aligned, flavours, weights
+from . import flavours, shuffles, streams, weights
 from .content import fingerprint_of
 from .estimator_models import Features, Flavour, GraphModel, described_layers, first, name_of, parts_of
 from .estimator_optimizers import LINEAR, NAMES, SMALL, places_of, rate_of, schedule_name, settings_of
@@ -127,7 +127,7 @@ class Watcher(object):
                 max_steps = min(max_steps or recorder.budget.steps, recorder.budget.steps)
             elif left is not None:
                 steps = min(steps, left)
-            aligned.reseed(self.recorder.config["seed"] + self.recorder.calls)
+            streams.reseed(self.recorder.config["seed"] + self.recorder.calls)
             try:
                 hook = recording_hook(self.v1.train.SessionRunHook, self, self.training)
                 answer = original(estimator, input_fn, list(hooks or []) + [hook], steps, max_steps, saving_listeners)
@@ -145,7 +145,7 @@ class Watcher(object):
             self.seed_graph()
             spec = original(estimator, input_fn, mode, *args, **kwargs)
             if self.training is not None and mode == "train":
-                self.training.shuffle = aligned.shuffle_of(spec)
+                self.training.shuffle = shuffles.of(spec)
             return spec
 
         return call_input_fn

@@ -8,7 +8,7 @@ import builtins
 import functools
 import os
 
-from . import aligned
+from . import streams
 
 
 def install(config):
@@ -26,7 +26,7 @@ def seeding(original, root, seed):
             return original(iterator, *default)
         known = asked.setdefault(id(iterator), [iterator, 0])
         number, known[1] = known[1], known[1] + 1
-        with aligned.reseeded(seed + number):
+        with streams.reseeded(seed + number):
             return original(iterator, *default)
 
     return following

@@ -9,17 +9,17 @@ import random
 
 import numpy as np
 
-from . import aligned, facts, weights
+from . import facts, shuffles, streams, weights
 
 LARGEST = 2**31 - 1
 
 
 def install(tf, found, seed):
-    aligned.seed_all(tf, seed)
+    streams.seed_all(tf, seed)
     for owner, name in seeders(tf):
         setattr(owner, name, mixed(getattr(owner, name), seed))
     if hasattr(tf, "data"):
-        aligned.watch_shuffle(still=False)
+        shuffles.watch(still=False)
     for flavour in found:
         for layer_class in flavour.layer_classes:
             weights.stamp_layers(layer_class)
