@@ -27,6 +27,8 @@ from tfmigrate.verify.run.servers import Servers
 
 ROOT = Path(__file__).resolve().parent.parent
 
+RuntimeFor = Callable[[str], Runtime]
+
 needs_submitit = pytest.mark.skipif(
     importlib.util.find_spec("submitit") is None, reason="submitit is not installed (the extra `cluster`)"
 )
@@ -51,7 +53,7 @@ def found_runtimes() -> tuple[Runtime, ...]:
 
 
 @pytest.fixture(scope="session")
-def runtime_for(found_runtimes: tuple[Runtime, ...]) -> Callable[[str], Runtime]:
+def runtime_for(found_runtimes: tuple[Runtime, ...]) -> RuntimeFor:
     """`runtime_for("genuine keras")`: the oldest TensorFlow of that kind; the test is skipped where there is none."""
 
     def choose(kind: str) -> Runtime:
@@ -73,7 +75,7 @@ def launch() -> Iterator[Launch]:
 
 @pytest.fixture(scope="session")
 def python(
-    launch: Launch, runtime_for: Callable[[str], Runtime], tmp_path_factory: pytest.TempPathFactory
+    launch: Launch, runtime_for: RuntimeFor, tmp_path_factory: pytest.TempPathFactory
 ) -> forks.Python:
     """`python(2, "print('hello')")`: what became of a program (a text or a path) on the newest TensorFlow with Keras 2
     or 3; more arguments are its command line, `variables` its environment's."""
@@ -85,17 +87,29 @@ def python(
     return run
 
 
-@pytest.fixture
-def tfmigrate(capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Outcome]:
+@dataclass(frozen=True)
+class Tfmigrate:
     """`tfmigrate("check", "x.py", stdin=b"...")` runs the command line in this process."""
 
-    def run(*arguments: object, stdin: bytes = b"") -> Outcome:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+    printed: pytest.CaptureFixture[bytes]
+    monkeypatch: pytest.MonkeyPatch
+
+    def __call__(self, *arguments: object, stdin: bytes = b"") -> Outcome:
+        self.monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         code = cli.run([str(argument) for argument in arguments])
-        out, err = capsysbinary.readouterr()
+        out, err = self.printed.readouterr()
         return Outcome(code, out, err.decode())
 
-    return run
+    def exits(self, code: int, *arguments: object, stdin: bytes = b"") -> Outcome:
+        """What the command leaves that ends with this exit code."""
+        done = self(*arguments, stdin=stdin)
+        assert done.code == code, done.err
+        return done
+
+
+@pytest.fixture
+def tfmigrate(capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> Tfmigrate:
+    return Tfmigrate(capsysbinary, monkeypatch)
 
 
 @pytest.fixture

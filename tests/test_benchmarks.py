@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tfmigrate.verify.run.runtimes import KERAS_2, Runtime
+from tests.conftest import RuntimeFor
+from tfmigrate.verify.run.runtimes import KERAS_2
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.mark.runs_tensorflow
 @pytest.mark.parametrize("keras", [3, 2])
-def test_the_old_program_runs_restored_without_the_probe(keras: int, runtime_for: Callable[[str], Runtime]) -> None:
+def test_the_old_program_runs_restored_without_the_probe(keras: int, runtime_for: RuntimeFor) -> None:
     program = ROOT / "benchmarks" / "programs" / "mlp" / "before.py"
     command = [runtime_for(f"keras {keras}").python, ROOT / "benchmarks" / "bare.py", "restored", program, "2"]
     settings = {"CUDA_VISIBLE_DEVICES": "-1", **({KERAS_2: "1"} if keras == 2 else {})}

@@ -15,15 +15,13 @@ from unittest import mock
 
 import pytest
 
-from tests.conftest import ROOT, Outcome, git
+from tests.conftest import ROOT, Tfmigrate, git
 from tests.files.test_notebook import written
 from tfmigrate import __version__, cli, migrate
 from tfmigrate.cli.extras import install_line
 from tfmigrate.verify.judge import verdict
 from tfmigrate.verify.judge.plan import VerifyOptions
 from tfmigrate.verify.judge.report import Report
-
-Tfmigrate = Callable[..., Outcome]
 
 PLAIN = b"x = 1\n"
 HIT = b"p = multi_gpu_model(m)\n"
@@ -64,8 +62,7 @@ class TestExitCodes:
     @pytest.mark.parametrize("command", ["check", "fix"])
     def test_a_missing_path_among_good_ones(self, project: Path, tfmigrate: Tfmigrate, command: str) -> None:
         put("a.py", HIT)
-        done = tfmigrate(command, "a.py", "gone.py", "--format", "json")
-        assert done.code == 2
+        done = tfmigrate.exits(2, command, "a.py", "gone.py", "--format", "json")
         files = json.loads(done.out)["files"]
         assert [(file["path"], file["status"]) for file in files] == [("a.py", "migrated"), ("gone.py", "error")]
         assert (Path("a.py").read_bytes() == HIT) == (command == "check")
@@ -92,8 +89,7 @@ class TestOutput:
     @pytest.mark.parametrize("form", ["sarif", "github", "gitlab", "junit", "rdjson", "grouped"])
     def test_every_form_is_reachable(self, project: Path, tfmigrate: Tfmigrate, form: str) -> None:
         put("a.py", HIT)
-        done = tfmigrate("check", "--format", form)
-        assert done.code == 1
+        done = tfmigrate.exits(1, "check", "--format", form)
         assert "TFM001" in done.text
 
     def test_the_configuration_counts(self, project: Path, tfmigrate: Tfmigrate) -> None:
@@ -112,8 +108,7 @@ class TestOutput:
         assert Path("a.py").read_bytes() == b"# coding: latin-1\n# \xe9\np = scope(m)\n"
 
     def test_diff_and_format_do_not_mix(self, project: Path, tfmigrate: Tfmigrate) -> None:
-        done = tfmigrate("fix", "--diff", "--format", "json")
-        assert done.code == 2
+        done = tfmigrate.exits(2, "fix", "--diff", "--format", "json")
         assert "--diff prints a patch" in done.err
 
 
@@ -142,8 +137,7 @@ class TestStdin:
         assert done.err
 
     def test_comes_alone(self, project: Path, tfmigrate: Tfmigrate) -> None:
-        done = tfmigrate("check", "-", "a.py")
-        assert done.code == 2
+        done = tfmigrate.exits(2, "check", "-", "a.py")
         assert "must be the only path" in done.err
 
 
@@ -191,8 +185,7 @@ class TestErrors:
             raise ZeroDivisionError("oops")
 
         monkeypatch.setattr(migrate, "check", fail)
-        done = tfmigrate("check")
-        assert done.code == 2
+        done = tfmigrate.exits(2, "check")
         assert done.err.startswith("tfmigrate: internal error: ZeroDivisionError: oops (test_cli.py:")
         assert "report it" in done.err
 
@@ -234,8 +227,7 @@ class TestChoices:
         put("new.py", HIT)
         assert [line.split(":")[0] for line in tfmigrate("check", "--changed").text.splitlines()[:-1]] == ["new.py"]
         assert "old.py" in tfmigrate("check").text
-        done = tfmigrate("check", "--changed", "new.py")
-        assert done.code == 2
+        done = tfmigrate.exits(2, "check", "--changed", "new.py")
         assert "write --changed=REV" in done.err
 
     def test_nothing_changed_means_nothing_is_looked_at(self, project: Path, tfmigrate: Tfmigrate) -> None:
@@ -259,8 +251,7 @@ class TestExplain:
 
     def test_a_place(self, project: Path, tfmigrate: Tfmigrate) -> None:
         put("a.py", PLAIN + REFUSED + HIT)
-        done = tfmigrate("explain", "a.py:2")
-        assert done.code == 0
+        done = tfmigrate.exits(0, "explain", "a.py:2")
         assert done.text.startswith("a.py:2:1: TFM101 say, refuse: 5% [refused]\n\n# Far\n")
         assert "TFM001" not in done.text
         nothing = tfmigrate("explain", "a.py:1")
@@ -295,8 +286,7 @@ def test_many_files_in_several_processes_give_the_same_result(project: Path, tfm
     program = (ROOT / "fixtures" / "base_parallel" / "before" / "train.py").read_bytes()
     for number in range(6):
         put(f"f{number}.py", program + b"#\n" * number + (b"print 'x'" if number == 3 else b""))
-    alone = tfmigrate("check", "--format", "json", "--jobs", "1")
-    assert alone.code == 2
+    alone = tfmigrate.exits(2, "check", "--format", "json", "--jobs", "1")
     assert json.loads(alone.out)["summary"]["migrated"] == 5
     assert tfmigrate("check", "--format", "json", "--jobs", "2") == alone
 
@@ -343,8 +333,7 @@ class TestVerify:
             "--report",
             "out",
         ]
-        done = tfmigrate("verify", "prog/old.py", "prog/new.py", *options.split(), *more)
-        assert done.code == 3
+        done = tfmigrate.exits(3, "verify", "prog/old.py", "prog/new.py", *options.split(), *more)
         assert done.err == "running genuine\n"
         assert judged == [
             VerifyOptions(
@@ -526,8 +515,7 @@ class TestRuntimes:
         return made
 
     def test_the_table_says_what_is_missing(self, tfmigrate: Tfmigrate, made: list[str]) -> None:
-        done = tfmigrate("runtimes")
-        assert done.code == 0
+        done = tfmigrate.exits(0, "runtimes")
         assert "`tfmigrate runtimes --make tf1.15` builds one" in done.text
         assert "pip install 'tfmigrate[verify]" in done.text
         assert "No GPU found: logical CPUs stand in" in done.text

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import Outcome
+from tests.conftest import Tfmigrate
 from tfmigrate import migrate, survey
 from tfmigrate.cli import progress as progress_line
 from tfmigrate.cli.progress import Progress
 from tfmigrate.settings import Settings
-
-Tfmigrate = Callable[..., Outcome]
 
 HIT = "p = multi_gpu_model(m)\n"
 REFUSED = "multi_gpu_model # refuse\n"
@@ -31,8 +28,7 @@ def two_files(project: Path) -> Path:
 
 
 def test_statistics_count_by_code_and_outcome(two_files: Path, tfmigrate: Tfmigrate) -> None:
-    done = tfmigrate("check", "--statistics")
-    assert done.code == 1
+    done = tfmigrate.exits(1, "check", "--statistics")
     lines = done.text.splitlines()
     assert lines[:3] == [
         "2  TFM001  wrap      [can be rewritten]",
@@ -50,8 +46,7 @@ def test_statistics_as_json(two_files: Path, tfmigrate: Tfmigrate) -> None:
 
 def test_statistics_name_the_files_that_could_not_be_handled(two_files: Path, tfmigrate: Tfmigrate) -> None:
     Path("c.py").write_text("syntax! multi_gpu_model\n")
-    done = tfmigrate("check", "--statistics", "--quiet")
-    assert done.code == 2
+    done = tfmigrate.exits(2, "check", "--statistics", "--quiet")
     assert done.text.splitlines()[0].startswith("c.py: error: ")
     assert " checked" not in done.text
 
@@ -253,8 +248,7 @@ def test_further_forms_of_one_report_go_into_files(two_files: Path, tfmigrate: T
 
 @pytest.mark.parametrize("value", ["xml=report.xml", "sarif", "sarif="])
 def test_a_further_form_that_is_none(two_files: Path, tfmigrate: Tfmigrate, value: str) -> None:
-    done = tfmigrate("check", "--also", value)
-    assert done.code == 2
+    done = tfmigrate.exits(2, "check", "--also", value)
     assert f"{value!r} is not FORMAT=FILE" in done.err
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import Outcome, git
+from tests.conftest import Tfmigrate, git
 from tfmigrate import migrate
 from tfmigrate.files import scan
 from tfmigrate.result import Result
@@ -170,18 +169,17 @@ def test_a_file_that_was_not_given_and_cannot_be_read_stops_nothing(program: Pat
     assert (file.path, file.status) == ("tools/alone.py", "migrated")
 
 
-def test_what_a_hook_passes(program: Path, tfmigrate: Callable[..., Outcome]) -> None:
+def test_what_a_hook_passes(program: Path, tfmigrate: Tfmigrate) -> None:
     assert tfmigrate("fix", "trainer.py").code == 1
     assert tfmigrate("fix", "--diff", "trainer.py").code == 1
-    outcome = tfmigrate("check", "--format", "json", "trainer.py")
-    assert outcome.code == 1
+    outcome = tfmigrate.exits(1, "check", "--format", "json", "trainer.py")
     (file,) = json.loads(outcome.out)["files"]
     assert file["status"] == "refused"
     assert tfmigrate("fix", "trainer.py", "model.py").code == 0
     assert tfmigrate("check", "trainer.py", "model.py").code == 0
 
 
-def test_changed_files_of_a_branch(project: Path, tfmigrate: Callable[..., Outcome]) -> None:
+def test_changed_files_of_a_branch(project: Path, tfmigrate: Tfmigrate) -> None:
     git("init", "-q", "-b", "main")
     put({"model.py": MODEL})
     git("add", "-A")

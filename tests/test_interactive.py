@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Outcome
+from tests.conftest import Tfmigrate
 
 pytestmark = pytest.mark.usefixtures("fake_rewrite")
-Tfmigrate = Callable[..., Outcome]
 HIT = "p = multi_gpu_model(m)\n"
 
 
@@ -66,8 +65,7 @@ def test_when_answers_end_nothing_more_is_written(three: Callable[[], str], tfmi
 def test_the_files_of_one_program_are_one_question(project: Path, tfmigrate: Tfmigrate) -> None:
     Path("a.py").write_text("import b\n" + HIT)
     Path("b.py").write_text(HIT)
-    done = tfmigrate("fix", "-i", stdin=b"y\n")
-    assert done.code == 0
+    done = tfmigrate.exits(0, "fix", "-i", stdin=b"y\n")
     assert "Migrate a.py, b.py?" in done.text
 
 

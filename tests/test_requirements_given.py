@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import Outcome
-
-Tfmigrate = Callable[..., Outcome]
+from tests.conftest import Tfmigrate
 
 PINS = "# multi_gpu_model and tf.distribute need these\ntensorflow-gpu==1.15\nkeras==2.2.4\n"
 PROGRAM = """\

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, Outcome
+from tests.conftest import ROOT, Tfmigrate
 
 pytest.importorskip("pygls")
 
@@ -148,7 +148,7 @@ def session(talk: Callable[[Editor], Awaitable[None]], folder: Path) -> None:
     asyncio.run(whole())
 
 
-def test_a_program_of_two_files(project: Path, tfmigrate: Callable[..., Outcome]) -> None:
+def test_a_program_of_two_files(project: Path, tfmigrate: Tfmigrate) -> None:
     train, nets = project / "train.py", project / "nets.py"
     train.write_text(ONE)
     nets.write_text(NETS)
@@ -209,11 +209,10 @@ def test_one_file_mistakes_and_unsafe_fixes(project: Path) -> None:
     session(talk, project)
 
 
-def test_the_server_needs_its_extra(tfmigrate: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_server_needs_its_extra(tfmigrate: Tfmigrate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pygls", None)
     monkeypatch.delitem(sys.modules, "tfmigrate.cli.language_server", raising=False)
     monkeypatch.setitem(sys.modules, "pygls.uris", None)
     monkeypatch.setitem(sys.modules, "lsprotocol", None)
-    done = tfmigrate("server")
-    assert done.code == 2
+    done = tfmigrate.exits(2, "server")
     assert "pip install 'tfmigrate[server]" in done.err

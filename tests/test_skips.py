@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import Outcome
+from tests.conftest import Tfmigrate
 from tfmigrate.result import Finding
 from tfmigrate.skips import with_skips, with_skips_in_lines
 from tfmigrate.understand.suppressions import read_suppressions
-
-Tfmigrate = Callable[..., Outcome]
 
 
 def found(*places: tuple[int, str]) -> list[Finding]:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import Outcome
+from tests.conftest import Tfmigrate
 from tfmigrate import rules
-
-Tfmigrate = Callable[..., Outcome]
 
 IDLE = """\
 import tensorflow as tf
@@ -52,8 +49,7 @@ def test_an_unsafe_fix_is_offered_and_not_made(idle: Path, tfmigrate: Tfmigrate)
 
 
 def test_it_is_made_when_asked_for(idle: Path, tfmigrate: Tfmigrate) -> None:
-    done = tfmigrate("fix", "--unsafe-fixes")
-    assert done.code == 0
+    done = tfmigrate.exits(0, "fix", "--unsafe-fixes")
     assert "with strategy.scope():\n    model = " in idle.read_text()
     assert "--unsafe-fixes" not in done.text
 
@@ -84,8 +80,7 @@ def test_the_safe_fixes_beside_it_are_made(idle: Path, tfmigrate: Tfmigrate) -> 
 
 def test_a_suppressed_one_is_suppressed_and_its_comment_is_in_use(idle: Path, tfmigrate: Tfmigrate) -> None:
     idle.write_text(IDLE.replace("Dense(1)])", "Dense(1)])  # tfmigrate: skip[TFM427]"))
-    done = tfmigrate("check")
-    assert done.code == 0
+    done = tfmigrate.exits(0, "check")
     assert done.text == "1 file checked: 1 suppressed use.\n"
     assert "TFM009" not in done.text
     assert "--unsafe-fixes" not in done.text

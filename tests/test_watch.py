@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Outcome
+from tests.conftest import Tfmigrate
 from tfmigrate.cli import watching
 from tfmigrate.errors import UserError
 from tfmigrate.settings import Settings
@@ -70,7 +70,7 @@ def test_what_the_user_must_mend_ends_nothing(project: Path, capsys: pytest.Capt
     assert capsys.readouterr().err.count("tfmigrate: gone for a moment") == 2
 
 
-def test_the_command(project: Path, tfmigrate: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command(project: Path, tfmigrate: Tfmigrate, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("a.py").write_text(HIT)
     pauses = iter([lambda: Path("a.py").write_text("x = 1\n")])
 
@@ -88,6 +88,6 @@ def test_the_command(project: Path, tfmigrate: Callable[..., Outcome], monkeypat
 
 
 @pytest.mark.parametrize("options", [("-",), ("--show-files",), ("--write-baseline", "known.json")])
-def test_what_does_not_go_with_it(project: Path, tfmigrate: Callable[..., Outcome], options: tuple[str, ...]) -> None:
+def test_what_does_not_go_with_it(project: Path, tfmigrate: Tfmigrate, options: tuple[str, ...]) -> None:
     done = tfmigrate("check", "--watch", *options)
     assert (done.code, "--watch" in done.err) == (2, True)

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.conftest import Outcome
+from tests.conftest import Tfmigrate
 from tfmigrate.errors import UserError
 
 h5py = pytest.importorskip("h5py", reason="checkpoints need h5py, which the verify extra brings")
 convert = importlib.import_module("tfmigrate.checkpoint.convert").convert
 
-Run = Callable[..., Outcome]
 Weights = Mapping[str, tuple[int, ...]]
 
 DENSE: Weights = {
@@ -197,7 +196,7 @@ def save_plain(path: Path) -> None:
         file["dense_1/dense_1/kernel:0"] = np.zeros((2, 2))
 
 
-def test_anything_else_is_refused_in_one_line_and_leaves_nothing(tmp_path: Path, tfmigrate: Run) -> None:
+def test_anything_else_is_refused_in_one_line_and_leaves_nothing(tmp_path: Path, tfmigrate: Tfmigrate) -> None:
     save_parallel(tmp_path / "good.h5", DENSE)
     save_plain(tmp_path / "plain.h5")
     with h5py.File(tmp_path / "today.weights.h5", "w") as file:
@@ -224,12 +223,11 @@ def test_anything_else_is_refused_in_one_line_and_leaves_nothing(tmp_path: Path,
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_the_command_says_what_it_wrote_and_what_it_left_out(tmp_path: Path, tfmigrate: Run) -> None:
+def test_the_command_says_what_it_wrote_and_what_it_left_out(tmp_path: Path, tfmigrate: Tfmigrate) -> None:
     model = template_of(layer("Dense", "dense_1"), layer("Dense", "dense_2"))
     save_parallel(tmp_path / "old.h5", DENSE, parallel(model))
     before = (tmp_path / "old.h5").read_bytes()
-    done = tfmigrate("checkpoint", tmp_path / "old.h5", tmp_path / "new.weights.h5")
-    assert done.code == 0
+    done = tfmigrate.exits(0, "checkpoint", tmp_path / "old.h5", tmp_path / "new.weights.h5")
     assert "4 weights of 2 layers, from model_1" in done.text
     assert "optimizer's state is left out" in done.text
     assert (tmp_path / "old.h5").read_bytes() == before

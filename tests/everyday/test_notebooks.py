@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, Outcome
+from tests.conftest import ROOT, Tfmigrate
 from tests.files.test_notebook import lines, written
 
-Tfmigrate = Callable[..., Outcome]
 TRAIN = (ROOT / "fixtures" / "base_parallel" / "before" / "train.py").read_text()
 
 
@@ -68,8 +66,7 @@ def test_reports_name_the_cell(training: Path, tfmigrate: Tfmigrate) -> None:
     assert "multi_gpu_model(base_model" in training.read_text().splitlines()[line - 1]
     assert f"file=train.ipynb,line={line}," in tfmigrate("check", "--format", "github").text
     assert "cell 8:1:18: TFM001" in tfmigrate("check", "--format", "junit").text
-    explained = tfmigrate("explain", "train.ipynb:8:1")
-    assert explained.code == 0
+    explained = tfmigrate.exits(0, "explain", "train.ipynb:8:1")
     assert "train.ipynb:cell 8:1:18: TFM001" in explained.text
     assert "findings at line 4:5, 8:1" in tfmigrate("explain", "train.ipynb:1:1").text
 
@@ -119,8 +116,7 @@ def test_stdin_by_name(training: Path, tfmigrate: Tfmigrate) -> None:
 
 def test_a_cell_that_does_not_parse_is_named(training: Path, tfmigrate: Tfmigrate) -> None:
     training.write_text(written("from keras.utils import multi_gpu_model", "x = 1\nprint 'x'"))
-    done = tfmigrate("check")
-    assert done.code == 2
+    done = tfmigrate.exits(2, "check")
     assert "train.ipynb: error: cell 3, line 2: looks like Python 2" in done.text
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import Outcome
+from tests.conftest import Tfmigrate
 
-Tfmigrate = Callable[..., Outcome]
 pytestmark = pytest.mark.usefixtures("fake_rewrite")
 
 
@@ -40,8 +38,7 @@ def test_the_line_may_move(adopted: Path, tfmigrate: Tfmigrate) -> None:
 
 def test_what_is_new_is_a_finding(adopted: Path, tfmigrate: Tfmigrate) -> None:
     (adopted / "a.py").write_text((adopted / "a.py").read_text() + "r = multi_gpu_model(m)\n")
-    done = tfmigrate("check", "--baseline", "known.json", "--format", "json")
-    assert done.code == 1
+    done = tfmigrate.exits(1, "check", "--baseline", "known.json", "--format", "json")
     (file,) = json.loads(done.out)["files"]
     assert [(file["status"], finding["line"]) for finding in file["findings"]] == [("migrated", 3)]
 
@@ -82,8 +79,7 @@ def test_the_same_findings_give_the_same_bytes(adopted: Path, tfmigrate: Tfmigra
 
 def test_a_file_that_does_not_parse_is_told_when_the_baseline_is_made(project: Path, tfmigrate: Tfmigrate) -> None:
     (project / "a.py").write_text("syntax! multi_gpu_model\n")
-    done = tfmigrate("check", "--write-baseline", "known.json")
-    assert done.code == 2
+    done = tfmigrate.exits(2, "check", "--write-baseline", "known.json")
     assert "a.py: line 1: syntax error" in done.err
 
 

@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import pytest
 from rich.console import Console
 
-from tests.conftest import Outcome, git
+from tests.conftest import Tfmigrate, git
 from tests.verify.simulated import Training, migrated
 from tests.verify.test_page import build
 from tfmigrate import cli
@@ -211,7 +211,7 @@ def test_no_command_prints_at_a_terminal_what_it_obeys(
         assert "\x1b[2J" not in shown
 
 
-def test_in_a_pipe_the_same_is_clean(project: Path, tfmigrate: Callable[..., Outcome]) -> None:
+def test_in_a_pipe_the_same_is_clean(project: Path, tfmigrate: Tfmigrate) -> None:
     path = f"a{CLEAN.replace('/', '')}\u202e\n\x9b.py"
     Path(path).write_text(CODE)
     for form in get_args(Format):

@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from tests.conftest import ROOT, Outcome
+from tests.conftest import ROOT, Tfmigrate
 from tests.files.test_notebook import written
 from tfmigrate.report import sarif
 from tfmigrate.result import Result
@@ -31,7 +31,7 @@ def test_all_kinds_of_findings(schema: Any, result: Result) -> None:
     assert {one["level"] for one in document["runs"][0]["results"]} == {"warning", "error", "note"}
 
 
-def test_a_real_project(schema: Any, project: Path, tfmigrate: Callable[..., Outcome]) -> None:
+def test_a_real_project(schema: Any, project: Path, tfmigrate: Tfmigrate) -> None:
     for fixture in (ROOT / "fixtures").glob("*/before/*.py"):
         (project / f"{fixture.parent.parent.name} é.py").write_bytes(fixture.read_bytes())
     (project / "a.ipynb").write_text(written("from keras.utils import multi_gpu_model"))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import RuntimeFor
 from tfmigrate.verify.run.launch import Launch
 from tfmigrate.verify.run.runtimes import Runtime
 
@@ -42,5 +42,5 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Laboratory:
 
 
 @pytest.fixture
-def worlds(tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch) -> Worlds:
+def worlds(tmp_path: Path, runtime_for: RuntimeFor, launch: Launch) -> Worlds:
     return Worlds(tmp_path, runtime_for, launch)

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from tfmigrate.verify.run.runtimes import Runtime
+from tests.conftest import RuntimeFor
 
-Fake = Callable[[str], Runtime]
+Fake = RuntimeFor
 
 TENSORFLOW = """
 import sys, types

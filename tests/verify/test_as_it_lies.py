@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import RuntimeFor
 from tfmigrate.verify.judge.compare import compare
 from tfmigrate.verify.run import experiment
 from tfmigrate.verify.run.runtimes import Runtime
@@ -95,7 +96,7 @@ def world(tmp_path: Path) -> Callable[[str, Runtime], World]:
 
 
 def test_a_package_with_made_up_data_weights_and_dependencies(
-    world: Callable[[str, Runtime], World], runtime_for: Callable[[str], Runtime], tmp_path: Path
+    world: Callable[[str, Runtime], World], runtime_for: RuntimeFor, tmp_path: Path
 ) -> None:
     old = experiment.run(world("old", runtime_for("genuine keras")), Limits(budget=2), tmp_path / "old")
     assert old.ok, old.message
@@ -113,7 +114,7 @@ def test_a_package_with_made_up_data_weights_and_dependencies(
 
 
 def test_what_the_setup_file_says_when_it_fails(
-    world: Callable[[str, Runtime], World], runtime_for: Callable[[str], Runtime], tmp_path: Path
+    world: Callable[[str, Runtime], World], runtime_for: RuntimeFor, tmp_path: Path
 ) -> None:
     bad = tmp_path / "bad.py"
     bad.write_text("raise ValueError('no room for data')\n")

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
-from tests.conftest import Outcome, needs_submitit
+from tests.conftest import Tfmigrate, needs_submitit
 from tfmigrate.cli import batch as batches
 from tfmigrate.cli.batch import read
 from tfmigrate.errors import UserError
 from tfmigrate.verify.judge.report import Report
 
-Tool = Callable[..., Outcome]
+Tool = Tfmigrate
 
 
 @pytest.fixture
@@ -49,8 +48,7 @@ def batch_of(folder: Path, **programs: str) -> Path:
 
 def test_one_table_of_many_verdicts(tfmigrate: Tool, project: Path, judged: list[object]) -> None:
     file = batch_of(project, good="EQUIVALENT", bad="DIFFERENT", gone="missing")
-    done = tfmigrate("verify", "--batch", file, "--report", "out")
-    assert done.code == 1
+    done = tfmigrate.exits(1, "verify", "--batch", file, "--report", "out")
     assert "1 EQUIVALENT, 1 COULD NOT RUN, 1 DIFFERENT" in done.text
     assert "[2/3] bad: DIFFERENT" in done.err
     page = (project / "out" / "index.html").read_text()
@@ -136,8 +134,7 @@ def test_options_of_a_program_of_the_file_and_of_the_command(tfmigrate: Tool, pr
 )
 def test_what_is_wrong_in_the_file_is_said(tfmigrate: Tool, project: Path, text: str, words: str) -> None:
     (project / "pairs.toml").write_text(text)
-    done = tfmigrate("verify", "--batch", "pairs.toml")
-    assert done.code == 2
+    done = tfmigrate.exits(2, "verify", "--batch", "pairs.toml")
     assert words in done.err
     assert done.err.startswith("tfmigrate: pairs.toml: ")
     assert not (project / "verified").exists()
@@ -158,8 +155,7 @@ def test_a_folder_stands_for_the_files_in_it(project: Path) -> None:
 
 @pytest.mark.parametrize("on", ["ray2", "ray://", "here"])
 def test_an_engine_that_is_not_known_is_said(tfmigrate: Tool, project: Path, on: str) -> None:
-    done = tfmigrate("verify", "old.py", "--on", on)
-    assert done.code == 2
+    done = tfmigrate.exits(2, "verify", "old.py", "--on", on)
     assert f"--on {on!r}: give ray, ray://HOST:PORT, slurm or local" in done.err
 
 
@@ -168,15 +164,12 @@ def test_an_engine_that_is_not_installed_is_said(
     tfmigrate: Tool, project: Path, monkeypatch: pytest.MonkeyPatch, on: str, module: str
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
-    done = tfmigrate("verify", "old.py", "--on", on)
-    assert done.code == 2
+    done = tfmigrate.exits(2, "verify", "old.py", "--on", on)
     assert f"--on {on} needs {module}: pip install 'tfmigrate[cluster]" in done.err
 
 
 def test_old_is_asked_for_where_there_is_no_batch(tfmigrate: Tool, project: Path) -> None:
-    done = tfmigrate("verify")
-    assert done.code == 2
+    done = tfmigrate.exits(2, "verify")
     assert "Missing argument 'OLD'" in done.err
-    both = tfmigrate("verify", "old.py", "--batch", "pairs.toml")
-    assert both.code == 2
+    both = tfmigrate.exits(2, "verify", "old.py", "--batch", "pairs.toml")
     assert "leave out OLD" in both.err

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, RuntimeFor
 from tfmigrate.verify.judge import cause
 from tfmigrate.verify.judge.align import tolerance
 from tfmigrate.verify.judge.compare import Comparison, compare
@@ -39,9 +39,7 @@ pytestmark = pytest.mark.runs_tensorflow
 
 
 @pytest.fixture(scope="module")
-def genuine(
-    runtime_for: Callable[[str], Runtime], tmp_path_factory: pytest.TempPathFactory, launch: Launch
-) -> Callable[[Path], Run]:
+def genuine(runtime_for: RuntimeFor, tmp_path_factory: pytest.TempPathFactory, launch: Launch) -> Callable[[Path], Run]:
     """The old program on the oldest TensorFlow that has Estimators, run once."""
     done: dict[Path, Run] = {}
 
@@ -73,7 +71,7 @@ def compared(old: Run, new: Run) -> Comparison:
 def test_the_migration_trains_as_the_estimator_did(
     folder: Path,
     genuine: Callable[[Path], Run],
-    runtime_for: Callable[[str], Runtime],
+    runtime_for: RuntimeFor,
     tmp_path: Path,
     launch: Launch,
 ) -> None:
@@ -90,7 +88,7 @@ def test_the_migration_trains_as_the_estimator_did(
 
 
 def test_a_batch_that_is_not_multiplied_is_different(
-    genuine: Callable[[Path], Run], runtime_for: Callable[[str], Runtime], tmp_path: Path, launch: Launch
+    genuine: Callable[[Path], Run], runtime_for: RuntimeFor, tmp_path: Path, launch: Launch
 ) -> None:
     folder = ROOT / "fixtures" / "estimator_mlp"
     old = genuine(folder)
@@ -102,7 +100,7 @@ def test_a_batch_that_is_not_multiplied_is_different(
     assert divergence.kind == "batch size"
 
 
-def test_the_whole_verdict_on_the_guide(runtime_for: Callable[[str], Runtime], launch: Launch) -> None:
+def test_the_whole_verdict_on_the_guide(runtime_for: RuntimeFor, launch: Launch) -> None:
     folder = ROOT / "fixtures" / "estimator_guide"
     options = VerifyOptions(
         folder / "before" / "train.py",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import RuntimeFor
 from tfmigrate.verify.run import child, experiment
 from tfmigrate.verify.run.launch import Launch
 from tfmigrate.verify.run.runtimes import Runtime
@@ -217,9 +218,7 @@ ENDINGS = {
 
 
 @pytest.fixture(scope="module")
-def endings(
-    tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], Runtime], launch: Launch
-) -> dict[str, Run]:
+def endings(tmp_path_factory: pytest.TempPathFactory, runtime_for: RuntimeFor, launch: Launch) -> dict[str, Run]:
     folder = tmp_path_factory.mktemp("endings")
     for name, text in ENDINGS.items():
         (folder / f"{name}.py").write_text(text)

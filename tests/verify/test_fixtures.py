@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import RuntimeFor
 from tfmigrate import migrate
 from tfmigrate.settings import Settings
 from tfmigrate.verify.judge import cause
@@ -126,7 +127,7 @@ def sources(folder: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def judge(runtime_for: Callable[[str], Runtime], launch: Launch) -> Callable[..., Report]:
+def judge(runtime_for: RuntimeFor, launch: Launch) -> Callable[..., Report]:
     def run(program: Program, new: Path | None = None) -> Report:
         options = VerifyOptions(
             program.old,
@@ -165,9 +166,7 @@ def test_the_right_migration_is_equivalent(program: Program, judge: Callable[...
 
 @pytest.mark.runs_tensorflow
 @each(program for program in PROGRAMS.values() if not program.full and not program.untrained)
-def test_a_shape_trains_as_before(
-    program: Program, runtime_for: Callable[[str], Runtime], launch: Launch, tmp_path: Path
-) -> None:
+def test_a_shape_trains_as_before(program: Program, runtime_for: RuntimeFor, launch: Launch, tmp_path: Path) -> None:
     standalone = program.flavour == "keras"
 
     def world(kind: Kind, python: Runtime, keras: int = 0) -> World:
@@ -240,7 +239,7 @@ WRONG_PREDICTIONS = {
 
 @pytest.mark.runs_tensorflow
 def test_predictions_that_are_not_the_same_are_told_apart(
-    runtime_for: Callable[[str], Runtime], launch: Launch, tmp_path: Path
+    runtime_for: RuntimeFor, launch: Launch, tmp_path: Path
 ) -> None:
     program = PROGRAMS["detector_inference"]
     python = runtime_for(KINDS[program.genuine[0]])

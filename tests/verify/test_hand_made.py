@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import RuntimeFor
 from tfmigrate.verify.judge.plan import VerifyOptions
 from tfmigrate.verify.judge.report import Report
 from tfmigrate.verify.judge.verdict import verify
 from tfmigrate.verify.run.launch import Launch
-from tfmigrate.verify.run.runtimes import Runtime
 
 from .once import Once
 
@@ -431,7 +431,7 @@ Judge = Callable[..., Report]
 
 
 @pytest.fixture(scope="module")
-def judge(runtime_for: Callable[[str], Runtime], tmp_path_factory: pytest.TempPathFactory, launch: Launch) -> Judge:
+def judge(runtime_for: RuntimeFor, tmp_path_factory: pytest.TempPathFactory, launch: Launch) -> Judge:
     """Verifies on Keras 3, one run after the other."""
     once = Once(tmp_path_factory.mktemp("runs"), launch)
     new_python = runtime_for("keras 3").python

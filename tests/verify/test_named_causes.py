@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import RuntimeFor
 from tfmigrate.verify.judge import cause
 from tfmigrate.verify.judge.compare import compare
 from tfmigrate.verify.judge.differences import ROUNDED_DATA
 from tfmigrate.verify.run import experiment
 from tfmigrate.verify.run.launch import Launch
-from tfmigrate.verify.run.runtimes import Runtime
 from tfmigrate.verify.run.world import Limits, Run, World
 
 START = """
@@ -80,7 +80,7 @@ Train = Callable[[str, str], Run]
 
 
 @pytest.fixture(scope="module")
-def old(tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], Runtime], launch: Launch) -> Run:
+def old(tmp_path_factory: pytest.TempPathFactory, runtime_for: RuntimeFor, launch: Launch) -> Run:
     folder = tmp_path_factory.mktemp("old")
     (folder / "train.py").write_text(OLD)
     world = World("genuine", "genuine", runtime_for("genuine keras"), folder, "train.py", replicas=2, standalone=True)
@@ -90,7 +90,7 @@ def old(tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], R
 
 
 @pytest.fixture
-def train(tmp_path: Path, old: Run, runtime_for: Callable[[str], Runtime], launch: Launch) -> Train:
+def train(tmp_path: Path, old: Run, runtime_for: RuntimeFor, launch: Launch) -> Train:
     """Trains a text from the old run's weights, in a world of today."""
 
     def run(text: str, name: str) -> Run:

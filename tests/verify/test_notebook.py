@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import RuntimeFor
 from tfmigrate import cli
 from tfmigrate.verify.judge import verdict
 from tfmigrate.verify.judge.compare import compare
@@ -15,7 +15,6 @@ from tfmigrate.verify.judge.plan import VerifyOptions
 from tfmigrate.verify.judge.report import Report
 from tfmigrate.verify.run import experiment
 from tfmigrate.verify.run.launch import Launch
-from tfmigrate.verify.run.runtimes import Runtime
 from tfmigrate.verify.run.world import Limits, World
 
 CELLS = (
@@ -30,7 +29,7 @@ CELLS = (
 
 @pytest.mark.runs_tensorflow
 def test_a_notebook_and_its_migrated_copy_train_alike(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runtime_for: Callable[[str], Runtime], launch: Launch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runtime_for: RuntimeFor, launch: Launch
 ) -> None:
     cells = [
         {"cell_type": "code", "execution_count": None, "id": f"c{i}", "metadata": {}, "outputs": [], "source": text}

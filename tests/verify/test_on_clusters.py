@@ -10,13 +10,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import needs_submitit
+from tests.conftest import RuntimeFor, needs_submitit
 from tfmigrate.errors import UserError
 from tfmigrate.verify.on import job
 from tfmigrate.verify.on.engine import TRIES, Elsewhere, Engine, Lost
@@ -32,7 +32,7 @@ from .processes import alive, dead_soon, wait_for
 LIMITS = Limits(seconds=300, sandbox="none")
 ANSWER = json.dumps({"python": [3, 8, 1], "prefix": "/", "found": {"tensorflow": "2.3.4"}})
 
-Interpreter = Callable[[str], Runtime]
+Interpreter = RuntimeFor
 
 
 @pytest.fixture

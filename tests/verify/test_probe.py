@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import RuntimeFor
 from tfmigrate.verify.judge.compare import compare
 from tfmigrate.verify.run import experiment, side_by_side
 from tfmigrate.verify.run.launch import Launch
@@ -355,9 +356,7 @@ def ran(old: str, new: str, genuine: str, wrong: Mapping[str, str] = MappingProx
     """A fixture: two scripts, run on an old TensorFlow of a kind and on today's, and wrong versions of the new one."""
 
     @pytest.fixture(scope="module")
-    def program(
-        tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], Runtime], launch: Launch
-    ) -> Program:
+    def program(tmp_path_factory: pytest.TempPathFactory, runtime_for: RuntimeFor, launch: Launch) -> Program:
         kinds = runtime_for(genuine), runtime_for("keras 2")
         return run_worlds(tmp_path_factory, (old, new), *kinds, genuine == "genuine keras", wrong, launch)
 
@@ -405,7 +404,7 @@ tensorflow = pytest.mark.runs_tensorflow
 
 @tensorflow
 def test_the_gradient_is_the_one_before_clipping_and_constraints(
-    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], Runtime], launch: Launch
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, runtime_for: RuntimeFor, launch: Launch
 ) -> None:
     """And that of the whole batch, on however many replicas."""
     import numpy as np
@@ -594,7 +593,7 @@ def test_replicas_have_devices_of_their_own(dense: Program, role: str) -> None:
 
 @tensorflow
 def test_a_step_of_the_scripts_own(
-    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], Runtime], launch: Launch
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, runtime_for: RuntimeFor, launch: Launch
 ) -> None:
     """A model without an input shape, and with a loss metric of its own: raw losses all the same."""
     (tmp_path / "own.py").write_text(OWN_STEP)
@@ -634,7 +633,7 @@ def test_predictions_agree_call_by_call(predicted: Program, role: str) -> None:
 
 @tensorflow
 def test_synthetic_data_is_the_same_everywhere(
-    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, runtime_for: Callable[[str], Runtime], launch: Launch
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, runtime_for: RuntimeFor, launch: Launch
 ) -> None:
     for name, keras in (("standalone.py", "keras"), ("inside.py", "tensorflow.keras")):
         (tmp_path / name).write_text(DATA.format(keras=keras))

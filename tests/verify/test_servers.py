@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests import forks
-from tests.conftest import ROOT
+from tests.conftest import ROOT, RuntimeFor
 from tfmigrate.verify.run import experiment, servers
 from tfmigrate.verify.run.launch import Command, Launch, fresh
 from tfmigrate.verify.run.runtimes import Runtime
@@ -359,7 +359,7 @@ print([getattr(made, name, None) for name in ("_context_handle", "_physical_devi
 @pytest.mark.runs_tensorflow
 @pytest.mark.parametrize("kind", ["genuine keras", "genuine tf.keras", "keras 3", "keras 2"])
 def test_no_device_is_touched_before_the_fork(
-    kind: str, tmp_path: Path, launch: Launch, runtime_for: Callable[[str], Runtime]
+    kind: str, tmp_path: Path, launch: Launch, runtime_for: RuntimeFor
 ) -> None:
     done = forks.run(launch, runtime_for(kind), UNTOUCHED, (), tmp_path, 2 if kind == "keras 2" else 3)
     assert done.stdout == "[None, None, None]\n", done.stderr
@@ -368,7 +368,7 @@ def test_no_device_is_touched_before_the_fork(
 @pytest.mark.runs_tensorflow
 @pytest.mark.parametrize("kind", ["genuine keras", "genuine tf.keras", "keras 3", "keras 2"])
 def test_a_fork_trains_as_a_new_interpreter_does(
-    kind: str, tmp_path: Path, launch: Launch, runtime_for: Callable[[str], Runtime]
+    kind: str, tmp_path: Path, launch: Launch, runtime_for: RuntimeFor
 ) -> None:
     (tmp_path / "program").mkdir()
     old = OLD.replace("KERAS", "keras" if kind == "genuine keras" else "tensorflow.keras")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import RuntimeFor
 from tfmigrate.verify.probe import aligned
-from tfmigrate.verify.run.runtimes import Runtime
 
 from .worlds import Worlds, of_today
 
@@ -72,7 +71,7 @@ print(type(variable).__name__, bool(variable))
     ],
 )
 def test_variables_of_old_keras_are_read_before_they_are_updated(
-    name: str, version: str, kind: str, runtime_for: Callable[[str], Runtime]
+    name: str, version: str, kind: str, runtime_for: RuntimeFor
 ) -> None:
     """They are true as the old kind is, which Conv2DTranspose of Keras 2.1.6 asks. Keras 2.3 makes its own."""
     code = VARIABLE.format(folder=str(Path(aligned.__file__).parent.parent), name=name, version=version)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, RuntimeFor
 from tfmigrate import migrate
 from tfmigrate.errors import UserError
 from tfmigrate.settings import Settings
@@ -26,7 +26,7 @@ from tfmigrate.verify.run.world import Limits, Run, World
 
 from .simulated import Training, train
 
-Fake = Callable[[str], Runtime]
+Fake = RuntimeFor
 
 
 @pytest.fixture
@@ -157,7 +157,7 @@ if __name__ == "__main__":
     ids=["arrays", "a generator and checkpoints"],
 )
 def test_two_workers_train_as_one_machine_did(
-    program: str | bytes, saved: tuple[str, ...], tmp_path: Path, runtime_for: Callable[[str], Runtime], launch: Launch
+    program: str | bytes, saved: tuple[str, ...], tmp_path: Path, runtime_for: RuntimeFor, launch: Launch
 ) -> None:
     old, new = tmp_path / "old", tmp_path / "new"
     if isinstance(program, str):

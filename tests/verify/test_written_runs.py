@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import RuntimeFor
 from tfmigrate.verify.judge.plan import VerifyOptions
 from tfmigrate.verify.judge.report import Report
 from tfmigrate.verify.judge.written import verify_as_written
 from tfmigrate.verify.run.launch import Launch
-from tfmigrate.verify.run.runtimes import Runtime
 
 from .once import Once
 
@@ -24,7 +24,7 @@ PAIRS = 12
 
 @pytest.fixture(scope="module")
 def judge(
-    runtime_for: Callable[[str], Runtime], tmp_path_factory: pytest.TempPathFactory, launch: Launch
+    runtime_for: RuntimeFor, tmp_path_factory: pytest.TempPathFactory, launch: Launch
 ) -> Callable[[str, int], Report]:
     program = tmp_path_factory.mktemp("augmented")
     for name in ("old", "new"):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.conftest import RuntimeFor
 from tfmigrate.verify.run import experiment
 from tfmigrate.verify.run.launch import Launch
-from tfmigrate.verify.run.runtimes import Runtime
 from tfmigrate.verify.run.world import Limits, Run, World
 
 LIMITS = Limits(seconds=300)
@@ -17,7 +16,7 @@ LIMITS = Limits(seconds=300)
 class Worlds:
     """Makes worlds of two replicas for the scripts of one program, and runs them."""
 
-    def __init__(self, folder: Path, runtime_for: Callable[[str], Runtime], launch: Launch) -> None:
+    def __init__(self, folder: Path, runtime_for: RuntimeFor, launch: Launch) -> None:
         self.folder, self.runtime_for, self.launch = folder, runtime_for, launch
         self.program = folder / "program"
         self.program.mkdir()
