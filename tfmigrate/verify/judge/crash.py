@@ -36,7 +36,7 @@ def of_crash(old: Trace, new: Trace, comparison: Comparison, error: str) -> Dive
 
 def same_error(old: Trace, new: Trace) -> bool:
     """Whether both scripts died of one error, wherever in them; names of layers and numbers are not compared."""
-    errors = [trace.end.error if trace.end else None for trace in (old, new)]
+    errors = [old.error, new.error]
     if None in errors:
         return False
     first, second = (re.sub(r"\d+", "0", re.sub(r" \([^()\s]+:\d+\)$", "", shorten(error or ""))) for error in errors)
@@ -45,13 +45,12 @@ def same_error(old: Trace, new: Trace) -> bool:
 
 def has_other_weights(trace: Trace) -> bool:
     """Whether the run ended because the reference's initial weights do not fit its models: `starts.WeightsDiffer`."""
-    return trace.end is not None and (trace.end.error or "").startswith("WeightsDiffer:")
+    return (trace.error or "").startswith("WeightsDiffer:")
 
 
 def lacks_determinism(run: Run) -> bool:
     """Whether the run ended because an operation has no deterministic form on GPUs, which the probe asks for."""
-    error = run.trace.end.error if run.trace.end is not None else None
-    return run.outcome == "crashed" and _LACKS_DETERMINISM.search(error or "") is not None
+    return run.outcome == "crashed" and _LACKS_DETERMINISM.search(run.trace.error or "") is not None
 
 
 _LACKS_DETERMINISM = re.compile(

@@ -296,8 +296,7 @@ def why_alone(lab: Lab) -> str:
         return ""
     if not ran:
         return "no TensorFlow of its time was found"
-    error = ran[0].trace.end.error if ran[0].trace.end and ran[0].trace.end.error else ran[0].message
-    if lacks := re.search(r"No module named '([^'.]+)", error):
+    if lacks := re.search(r"No module named '([^'.]+)", ran[0].error):
         return f"the old one lacks {lacks[1]}"
     return f"the old script failed in the old one ({crash.shorten(ran[0].message)})"
 

@@ -27,7 +27,7 @@ _LAST_WITH_ARGUMENTS = "2.3.1"
 
 def advice(plan: Plan, run: Run) -> str:
     """Which Keras has the name, or takes the argument, that an old run died of; empty for any other error."""
-    error = run.trace.end.error if run.trace.end else None
+    error = run.trace.error
     if error is None:
         return ""
     name = _NAME.search(error) or (_UNDEFINED.search(error) if _has_star_import(plan) else None)

@@ -25,8 +25,7 @@ def outcome(
     old script on the new one's Keras, stands in for its validation."""
     comparison = compare(old.trace, new.trace, band)
     if new.outcome == "crashed":
-        error = new.trace.end.error if new.trace.end and new.trace.end.error else new.message
-        crash_cause = crash.of_crash(old.trace, new.trace, comparison, error)
+        crash_cause = crash.of_crash(old.trace, new.trace, comparison, new.error)
         return (None if crash_cause.kind in ("crash", "scope") else comparison), crash_cause
     divergence = cause.find(old.trace, new.trace, comparison)
     if divergence is None and restored is not None and restored.ok and validation_known(comparison) in OTHER_VALIDATION:

@@ -62,8 +62,7 @@ def of(divergence: Divergence, new: Run) -> Line | None:
 
 
 def _place(divergence: Divergence, trace: Trace) -> str | None:
-    error = trace.end.error if trace.end else None
-    died = _DIED_AT.search(error) if error else None
+    died = _DIED_AT.search(trace.error or "")
     if died and divergence.kind in ("crash", "scope"):
         return died[1]
     compiled = [compile_.at for compile_ in trace.compiles if compile_.fit == (divergence.call or 0)]

@@ -165,8 +165,8 @@ def _compare(
             return _report(lab, *stopped)
         died = next((run for run in news if not run.ok), None)
         if died is not None:
-            error = (died.trace.end.error if died.trace.end else None) or died.message
-            return _report(lab, "DOES NOT RUN", f"under seed {died.world.seed} the migrated script crashed: {error}")
+            why = f"under seed {died.world.seed} the migrated script crashed: {died.error}"
+            return _report(lab, "DOES NOT RUN", why)
         measured = [quantities(run.trace) for run in news]
         if (lacking := _lacking(old, measured)) is not None:
             return _report(lab, *lacking)

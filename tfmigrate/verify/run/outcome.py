@@ -73,7 +73,7 @@ def outcome_of(
         return "over a limit", f"{who} {words} {amount}{whose} and was ended ({option} allows more)"
     if ended.reason == "stopped":
         return "crashed", f"{who} {STOPPED}"
-    error = recorded.end.error if recorded.end else None
+    error = recorded.error
     if error:
         words = f"crashed: {error}{hint(error, world, _last_line(stderr))}{_trained(recorded)}"
         return "crashed", f"{who} {words}{_cut_short(error, recorded, limits)}"

@@ -285,6 +285,11 @@ class Trace:
     confined: tuple[str, ...] | None = None
     """What kept the script from what was not its own, by name (see probe/confine.py); None where that is unknown."""
 
+    @property
+    def error(self) -> str | None:
+        """What the run died of, as the probe saw it."""
+        return self.end.error if self.end else None
+
 
 def minor(version: str) -> tuple[int, ...]:
     """(2, 3) for "2.3.1"; Start has such versions."""

@@ -154,8 +154,9 @@ class Run:
         return self.outcome in ("trained", "predicted")
 
     @property
-    def timed_out(self) -> bool:
-        return self.outcome == "timed out"
+    def error(self) -> str:
+        """What it died of, as the probe saw it where it did."""
+        return self.trace.error or self.message
 
 
 Done = Callable[[Run], None]
