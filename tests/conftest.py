@@ -74,9 +74,7 @@ def launch() -> Iterator[Launch]:
 
 
 @pytest.fixture(scope="session")
-def python(
-    launch: Launch, runtime_for: RuntimeFor, tmp_path_factory: pytest.TempPathFactory
-) -> forks.Python:
+def python(launch: Launch, runtime_for: RuntimeFor, tmp_path_factory: pytest.TempPathFactory) -> forks.Python:
     """`python(2, "print('hello')")`: what became of a program (a text or a path) on the newest TensorFlow with Keras 2
     or 3; more arguments are its command line, `variables` its environment's."""
 
@@ -187,6 +185,14 @@ def fake_rewrite(monkeypatch: pytest.MonkeyPatch) -> None:
         "TFM101": rules.Rule("TFM101", "far-away", "refuse", (), Path("y.md"), "Far", "# Far\n\nToo far.\n", 1),
     }
     monkeypatch.setattr(rules, "by_code", lambda: known)
+
+
+def put(name: str, data: bytes) -> Path:
+    """A file with this content, in folders that are made for it."""
+    path = Path(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return path
 
 
 def git(*arguments: str, cwd: Path | None = None) -> str:

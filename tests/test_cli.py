@@ -15,7 +15,7 @@ from unittest import mock
 
 import pytest
 
-from tests.conftest import ROOT, Tfmigrate, git
+from tests.conftest import ROOT, Tfmigrate, git, put
 from tests.files.test_notebook import written
 from tfmigrate import __version__, cli, migrate
 from tfmigrate.cli.extras import install_line
@@ -26,13 +26,6 @@ from tfmigrate.verify.judge.report import Report
 PLAIN = b"x = 1\n"
 HIT = b"p = multi_gpu_model(m)\n"
 REFUSED = b"multi_gpu_model # refuse\n"
-
-
-def put(name: str, data: bytes) -> Path:
-    path = Path(name)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
-    return path
 
 
 @pytest.mark.usefixtures("fake_rewrite")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import put
 from tfmigrate import migrate, tasks
 from tfmigrate.errors import UserError
 from tfmigrate.result import Finding
@@ -15,13 +16,6 @@ from tfmigrate.settings import Settings
 
 pytestmark = pytest.mark.usefixtures("fake_rewrite")
 ONE = Settings(jobs=1)
-
-
-def put(name: str, data: bytes) -> Path:
-    path = Path(name)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
-    return path
 
 
 def test_check_writes_nothing_and_fix_says_applied(project: Path) -> None:

@@ -211,3 +211,23 @@ def broken(**parts: str | Training) -> Behaviour:
         return usual(world, limits)
 
     return behave
+
+
+def training(old: Training, new: Training) -> Behaviour:
+    """As `scripts`; a wrong migration differs from the new one as it differs from the usual one."""
+
+    def behave(world: World, limits: Limits) -> Training | str:
+        if not world.role.startswith("control: "):
+            return new if world.kind == "migrated" else old
+        wrong = usual(world, limits)
+        if isinstance(wrong, str):
+            return wrong
+        changed = {name: value for name, value in vars(wrong).items() if value != getattr(migrated(OLD), name)}
+        return replace(new, **changed)
+
+    return behave
+
+
+def scripts(old: Training | Predicting, new: Training | Predicting | str) -> Behaviour:
+    """The old script does the same in each of its worlds, and the new one, right or wrong, in its own."""
+    return lambda world, limits: new if world.kind == "migrated" else old

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from tfmigrate.verify.judge.acting import parted_by_callback
-from tfmigrate.verify.run.world import Limits, World
 
-from .laboratory import OLD, WRONG, Laboratory
+from .laboratory import OLD, Laboratory, training
 from .simulated import Training, migrated, train
 
 PLATEAU = (("ReduceLROnPlateau", "val_loss"),)
@@ -19,22 +18,6 @@ OF_TRAINING = (("ReduceLROnPlateau", "loss"),)
 NORMALIZED = replace(OLD, epochs=4, moving_averages=True)
 LATER = replace(NORMALIZED, watched=PLATEAU, drop_rate_after=2)
 EARLIER = replace(migrated(NORMALIZED), watched=PLATEAU, drop_rate_after=3)
-
-
-def behaving(lab: Laboratory, old: Training, new: Training) -> None:
-    """As these in both worlds; wrong migrations are those of the new one."""
-
-    def behave(world: World, limits: Limits) -> Training | str:
-        if not world.role.startswith("control: "):
-            return old if world.kind != "migrated" else new
-        wrong = WRONG[world.role.removeprefix("control: ")]
-        if isinstance(wrong, str):
-            return wrong
-        usual = migrated(OLD)
-        changed = {name: value for name, value in vars(wrong).items() if value != getattr(usual, name)}
-        return replace(new, **changed)
-
-    lab.behaviour = behave
 
 
 @pytest.mark.parametrize(
@@ -49,8 +32,7 @@ def behaving(lab: Laboratory, old: Training, new: Training) -> None:
     ],
 )
 def test_what_came_before_it_is_judged(lab: Laboratory, old: Training, new: Training, callback: str) -> None:
-    behaving(lab, old, new)
-    report = lab.finds("EQUIVALENT")
+    report = lab.finds("EQUIVALENT", training(old, new))
     assert f"over the first 8 steps, after which {callback} acts on another val_loss (batch norm stat" in report.reason
     assert "known differences of the two systems, listed separately: batch norm statistics" in report.reason
     assert any(f"steps are compared: after them {callback} acts on" in note for note in report.notes)
@@ -61,16 +43,14 @@ def test_epochs_that_it_ends_are_no_other_data(lab: Laboratory) -> None:
     """Restored on today's Keras, the old script is stopped where the new one is."""
     later = replace(NORMALIZED, watched=STOPPING)
     early = replace(later, epochs=2, asked_epochs=4)
-    behaving(lab, early, migrated(later))
-    usual = lab.behaviour
-    report = lab.finds("EQUIVALENT", lambda world, limits: later if world.kind == "restored" else usual(world, limits))
+    others = training(early, migrated(later))
+    report = lab.finds("EQUIVALENT", lambda world, limits: later if world.kind == "restored" else others(world, limits))
     assert "over the first 8 steps, after which EarlyStopping acts on another val_loss" in report.reason
     assert "data of another TensorFlow" not in [name for name, _, _ in report.known]
 
 
 def test_a_mistake_before_it_is_found(lab: Laboratory) -> None:
-    behaving(lab, LATER, replace(EARLIER, step_scale=1.1))
-    report = lab.finds("DIFFERENT")
+    report = lab.finds("DIFFERENT", training(LATER, replace(EARLIER, step_scale=1.1)))
     assert "acts on" not in report.reason
 
 
@@ -105,6 +85,5 @@ def test_its_value_may_have_the_name_of_another_keras(tmp_path: Path) -> None:
 
 def test_wrong_migrations_are_not_told_by_a_validation_that_is_known_to_differ(lab: Laboratory) -> None:
     """They are trained for one epoch, of which no final weights are known."""
-    behaving(lab, NORMALIZED, migrated(NORMALIZED))
-    report = lab.finds("EQUIVALENT")
+    report = lab.finds("EQUIVALENT", training(NORMALIZED, migrated(NORMALIZED)))
     assert "validation" not in {control.kind for control in report.controls}

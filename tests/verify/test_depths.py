@@ -23,22 +23,15 @@ from tfmigrate.verify.run.outcome import STOPPED
 from tfmigrate.verify.run.trace import Cut, Trace
 from tfmigrate.verify.run.world import Done, Limits, Run, World
 
-from .laboratory import MODERN, OLD, WRONG, Behaviour, Laboratory, broken, usual
+from .laboratory import MODERN, OLD, WRONG, Behaviour, Laboratory, broken, scripts, training, usual
 from .simulated import Predicting, Training, migrated, train
 
 LONG = replace(OLD, samples=1024, epochs=5)
 """16 steps an epoch, 80 in all."""
 
 
-def long(world: World, limits: Limits) -> Training | str:
-    what = usual(world, limits)
-    if isinstance(what, str):
-        return what
-    return replace(what, samples=1024, epochs=5 if what.epochs == OLD.epochs else what.epochs)
-
-
 def test_the_default_depth_trains_a_budget_and_says_so(lab: Laboratory) -> None:
-    report = lab.finds("EQUIVALENT", long, depth="default")
+    report = lab.finds("EQUIVALENT", training(LONG, migrated(LONG)), depth="default")
     assert {(limits.budget, limits.gradient) for _, limits, _ in lab.seen} == {(30, True)}
     assert report.covered == "the first 16 steps of 5 epochs x 16 steps"
     assert report.reason.startswith("over the first 16 steps of 5 epochs x 16 steps the training losses differ by")
@@ -106,9 +99,7 @@ def test_controls_that_were_judged_before_the_time_limit_count(lab: Laboratory, 
             return OutOfTime("the time limit of 60 seconds")
         return usual(world, limits)
 
-    lab.behaviour = behave
-    report = lab.verify()
-    assert report.verdict == verdict, report.reason
+    report = lab.finds(verdict, behave)
     if verdict == "EQUIVALENT":
         assert [control.mutation for control in report.controls] == in_time
         assert f"3 of {len(WRONG)} possible wrong migrations were made and all detected" in report.reason
@@ -152,13 +143,9 @@ def test_a_smoke_test_asks_the_restored_run_where_versions_round_otherwise(lab: 
 def test_a_first_batch_with_a_remainder_is_too_little_for_a_smoke_test(lab: Laboratory) -> None:
     uneven = replace(OLD, batch_size=33)
 
-    def behave(world: World, limits: Limits) -> Training:
-        return uneven if world.kind != "migrated" else migrated(uneven)
-
-    report = lab.finds("INCONCLUSIVE", behave, depth="smoke")
+    report = lab.finds("INCONCLUSIVE", scripts(uneven, migrated(uneven)), depth="smoke")
     assert "the first batch does not divide by the replicas" in report.reason
-    lab.behaviour = lambda world, limits: "ValueError: no (new.py:4)" if world.kind == "migrated" else uneven
-    lab.finds("DOES NOT RUN", depth="smoke")
+    lab.finds("DOES NOT RUN", scripts(uneven, "ValueError: no (new.py:4)"), depth="smoke")
 
 
 def crashing(restored: str, migrated: str) -> Behaviour:
@@ -218,7 +205,7 @@ def test_a_script_that_hangs_before_its_first_step_does_not_run(
 
     def run(world: World, limits: Limits, initial: Trace | None, folder: Path) -> Run:
         done = real(world, limits, initial, folder)
-        return replace(done, seconds=seconds if done.timed_out else 12.0)
+        return replace(done, seconds=seconds if done.outcome == "timed out" else 12.0)
 
     monkeypatch.setattr(lab, "run", run)
     for depth in ("smoke", "default"):

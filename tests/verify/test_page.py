@@ -26,7 +26,7 @@ from tfmigrate.verify.judge.script_line import Line
 from tfmigrate.verify.judge.summaries import summarize
 from tfmigrate.verify.report import junit, labels, page, pull_request, terminal
 
-from .laboratory import Laboratory
+from .laboratory import Laboratory, scripts
 from .simulated import Training, migrated, train
 
 
@@ -57,6 +57,13 @@ def build(folder: Path, old: Training, new: Training, verdict: Verdict = "EQUIVA
     )
     title = "before/train.py -> after/train.py"
     return Report(verdict, "because", title, runs, tuple(pairs), controls, 1.2e-7, ("a note",))
+
+
+def printed(report: Report, width: int) -> str:
+    """What a terminal of this width shows."""
+    out = io.StringIO()
+    terminal.show(report, Console(file=out, width=width))
+    return out.getvalue()
 
 
 class Links(HTMLParser):
@@ -142,10 +149,9 @@ def test_a_difference_shows_its_cause_in_every_format(tmp_path: Path) -> None:
     text = page.write(report, tmp_path / "report").read_text(encoding="utf-8")
     assert "adadelta learning_rate 1 -&gt; 0.001: changed default" in text.replace("<wbr>", "")
     assert re.search(r'class="broken"><td data-label="what">learning rate at each step', text)
-    out = io.StringIO()
-    terminal.show(report, Console(file=out, width=200))
-    assert words in out.getvalue()
-    assert "DIFFERENT  because" in out.getvalue()
+    shown = printed(report, 200)
+    assert words in shown
+    assert "DIFFERENT  because" in shown
 
 
 def test_infinite_differences_are_null_in_json(tmp_path: Path) -> None:
@@ -164,19 +170,17 @@ def test_a_report_without_any_run(tmp_path: Path) -> None:
     assert "COULD NOT RUN" in text
     assert not (tmp_path / "curves.png").exists()
     assert report.exit_code == 2
-    out = io.StringIO()
-    terminal.show(report, Console(file=out, width=120))
-    assert "pip install tensorflow" in out.getvalue()
+    shown = printed(report, 120)
+    assert "pip install tensorflow" in shown
 
 
 def test_a_run_that_failed_says_so_below_the_table(tmp_path: Path) -> None:
     report = build(tmp_path, Training(), migrated(Training()))
     failed = replace(report.runs[0], outcome="genuine: train.py crashed: ValueError: no data (train.py:3)")
-    out = io.StringIO()
-    terminal.show(replace(report, runs=(failed,)), Console(file=out, width=160))
-    assert "crashed: ValueError: no data (train.py:3)" in out.getvalue()
-    assert "genuine: the old script on a TensorFlow of its time" in out.getvalue()
-    assert "restored:" not in out.getvalue(), "no such run is there"
+    shown = printed(replace(report, runs=(failed,)), 160)
+    assert "crashed: ValueError: no data (train.py:3)" in shown
+    assert "genuine: the old script on a TensorFlow of its time" in shown
+    assert "restored:" not in shown, "no such run is there"
     written = page.html(replace(report, runs=(failed,)), ())
     assert '<span class="no">failed:</span> genuine: train.py crashed: ValueError: no data (train.py:3)' in written
     assert "Genuine: the old script on a TensorFlow of its time" in written
@@ -188,10 +192,9 @@ def test_the_four_exit_codes() -> None:
 
 
 def test_the_terminal_table_names_each_pair_and_control(tmp_path: Path) -> None:
-    out = io.StringIO()
-    terminal.show(build(tmp_path, Training(), migrated(Training())), Console(file=out, width=160))
+    shown = printed(build(tmp_path, Training(), migrated(Training())), 160)
     for word in ("genuine", "restored on Keras 3", "migrated on Keras 2", "learning rate x2"):
-        assert word in out.getvalue()
+        assert word in shown
 
 
 def test_a_terminal_of_80_columns_shows_everything(tmp_path: Path) -> None:
@@ -199,15 +202,14 @@ def test_a_terminal_of_80_columns_shows_everything(tmp_path: Path) -> None:
     long = "restored on Keras 3, remainder shared evenly"
     runs = (*report.runs, replace(report.runs[0], role=long))
     pairs = (*report.pairs, replace(report.pairs[0], old=long, new="migrated on Keras 3, optimizers of its time"))
-    out = io.StringIO()
-    terminal.show(replace(report, runs=runs, pairs=pairs), Console(file=out, width=80))
-    lines = out.getvalue().splitlines()
+    shown = printed(replace(report, runs=runs, pairs=pairs), 80)
+    lines = shown.splitlines()
     assert all(len(line) <= 80 for line in lines)
-    assert "\N{HORIZONTAL ELLIPSIS}" not in out.getvalue()
+    assert "\N{HORIZONTAL ELLIPSIS}" not in shown
     titles = [pair.title for pair in report.pairs]
     for words in (long, *titles, *(control.mutation for control in report.controls)):
         assert sum(words in line for line in lines) >= 1, words
-    assert f"{long} vs migrated on Keras 3, optimizers of its time" in " ".join(out.getvalue().split())
+    assert f"{long} vs migrated on Keras 3, optimizers of its time" in " ".join(shown.split())
 
 
 @pytest.mark.parametrize("kind", ["logical CPU", "logical GPU", "physical GPU"])
@@ -215,9 +217,8 @@ def test_only_devices_of_their_own_have_a_speed(tmp_path: Path, kind: str) -> No
     report = build(tmp_path, Training(), migrated(Training()))
     devices = (f"{kind}: 0", f"{kind}: 1")
     report = replace(report, runs=tuple(replace(run, devices=devices) for run in report.runs))
-    out = io.StringIO()
-    terminal.show(report, Console(file=out, width=120))
-    for text in (out.getvalue(), pull_request.render(report), page.html(report, ())):
+    shown = printed(report, 120)
+    for text in (shown, pull_request.render(report), page.html(report, ())):
         assert ("samples/s" in text) is (kind == "physical GPU")
 
 
@@ -281,7 +282,7 @@ def test_the_pull_request_text_is_whole_markdown(tmp_path: Path) -> None:
 
 def test_a_comparison_as_written_is_in_every_form(tmp_path: Path, lab: Laboratory) -> None:
     noisy = replace(Training(), rounding=0.05)
-    lab.behaviour = lambda world, limits: noisy if world.kind != "migrated" else migrated(noisy)
+    lab.behaviour = scripts(noisy, migrated(noisy))
     report = lab.verify_as_written(8)
     assert report.written is not None
     answers = [one.answer for one in report.written.outcomes]
@@ -408,7 +409,6 @@ def test_what_stands_beside_the_verdict_is_in_every_form(tmp_path: Path) -> None
     report = replace(build(tmp_path, Training(), migrated(Training())), alone="the old one lacks jinja2")
     beside = report.headline.removeprefix(report.verdict).strip()
     assert beside
-    out = io.StringIO()
-    terminal.show(report, Console(file=out, width=200))
-    for text in (out.getvalue(), pull_request.render(report), page.html(report, ())):
+    shown = printed(report, 200)
+    for text in (shown, pull_request.render(report), page.html(report, ())):
         assert beside in text.replace("&#39;", "'")

@@ -3,7 +3,6 @@ functions of the probe on arrays; test_fixtures runs the real ones."""
 
 from __future__ import annotations
 
-import io
 import json
 import time
 from dataclasses import replace
@@ -13,19 +12,18 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 from tfmigrate.verify.judge.controls import PREDICTION_CONTROLS, mutants
 from tfmigrate.verify.probe import facts, predictions
 from tfmigrate.verify.probe.recorder import Recorder
-from tfmigrate.verify.report import page, terminal
+from tfmigrate.verify.report import page
 from tfmigrate.verify.run import trace
 from tfmigrate.verify.run.trace import Predictor
 from tfmigrate.verify.run.world import Limits, World
 
-from .laboratory import OLD, Laboratory
+from .laboratory import OLD, Laboratory, scripts
 from .simulated import Predicting, migrated
-from .test_page import in_a_browser
+from .test_page import in_a_browser, printed
 
 NEW_SCRIPT = """import tensorflow as tf
 strategy = tf.distribute.MirroredStrategy()
@@ -122,7 +120,7 @@ def test_a_wrong_one_and_its_cause(lab: Laboratory, wrong: object, told: str) ->
 
 
 def test_what_is_trained_cannot_be_replaced_by_a_prediction(lab: Laboratory) -> None:
-    report = lab.finds("DIFFERENT", lambda world, limits: OLD if world.kind != "migrated" else RIGHT)
+    report = lab.finds("DIFFERENT", scripts(OLD, RIGHT))
     assert "the new script trained nothing; the old one took 12 steps" in report.reason
 
 
@@ -134,8 +132,7 @@ def test_a_slow_drift_of_the_versions_is_known_when_the_restored_run_agrees(lab:
 
 
 def test_doubts(lab: Laboratory) -> None:
-    lab.behaviour = lambda world, limits: replace(DETECTOR if world.kind != "migrated" else RIGHT, replicas=1)
-    report = lab.finds("INCONCLUSIVE")
+    report = lab.finds("INCONCLUSIVE", scripts(replace(DETECTOR, replicas=1), replace(RIGHT, replicas=1)))
     assert "predicted on one replica" in report.reason
     lab.behaviour = instead_of_usual(
         genuine=replace(DETECTOR, heat=float("nan")), migrated=replace(RIGHT, heat=float("nan"))
@@ -182,15 +179,14 @@ def test_every_form_of_the_report(lab: Laboratory, tmp_path: Path) -> None:
     assert " inf" not in markdown
     cases = ElementTree.parse(folder / "report.xml").getroot().iter("testcase")
     assert {case.get("classname") for case in cases} >= {"tfmigrate.verify.predictions", "tfmigrate.verify.control"}
-    out = io.StringIO()
-    terminal.show(report, Console(file=out, width=200))
+    shown = printed(report, 200)
     for word in (
         "Predictions, call by call",
         "difference  tolerance  same",
         "replicas  rows",
         "EQUIVALENT  over 141 rows in 3 calls",
     ):
-        assert word in out.getvalue()
+        assert word in shown
 
 
 @pytest.mark.starts_processes
@@ -199,7 +195,7 @@ def test_a_real_browser_shows_the_page(lab: Laboratory, tmp_path: Path) -> None:
 
 
 def test_a_single_call_is_drawn_too(lab: Laboratory, tmp_path: Path) -> None:
-    lab.behaviour = lambda world, limits: replace(DETECTOR if world.kind != "migrated" else RIGHT, rows=(4,))
+    lab.behaviour = scripts(replace(DETECTOR, rows=(4,)), replace(RIGHT, rows=(4,)))
     assert (page.write(lab.verify(), tmp_path / "report").parent / "residuals.png").exists()
 
 

@@ -12,14 +12,26 @@ import pytest
 from tfmigrate.errors import UserError
 from tfmigrate.verify.judge.asks import flavour_of, replicas_written
 from tfmigrate.verify.judge.plan import VerifyOptions
-from tfmigrate.verify.judge.report import Report
 from tfmigrate.verify.judge.stopping import OutOfTime
 from tfmigrate.verify.judge.verdict import verify
 from tfmigrate.verify.run.runtimes import Runtime
 from tfmigrate.verify.run.trace import Cut
 from tfmigrate.verify.run.world import Limits, Run, World
 
-from .laboratory import LEGACY, MODERN, NEW_SCRIPT, OLD, WRONG, Behaviour, Dying, Laboratory, broken, usual
+from .laboratory import (
+    LEGACY,
+    MODERN,
+    NEW_SCRIPT,
+    OLD,
+    WRONG,
+    Behaviour,
+    Dying,
+    Laboratory,
+    broken,
+    scripts,
+    training,
+    usual,
+)
 from .simulated import Predicting, Training, migrated
 
 
@@ -103,32 +115,29 @@ def test_a_new_script_that_crashes_in_the_wrong_scope_does_not_run(lab: Laborato
     assert report.max_relative_difference is None
 
 
+def building_otherwise(lab: Laboratory) -> Behaviour:
+    """From the genuine run's weights today's Keras cannot begin: it builds another model, whichever script it runs."""
+
+    def behave(world: World, limits: Limits) -> Training | str:
+        if world.role.startswith(("restored", "migrated")) and lab.roles.count(world.role) == 1:
+            return "WeightsDiffer: the other run's initial weights do not fit model 0 (resnet50)"
+        return usual(world, limits)
+
+    return behave
+
+
 @pytest.mark.parametrize("options", [{}, {"depth": "smoke"}])
 def test_a_model_that_keras_itself_builds_otherwise_is_compared_on_one_keras(
     lab: Laboratory, options: dict[str, str]
 ) -> None:
-    def behave(world: World, limits: Limits) -> Training | str:
-        compared = world.role.startswith(("restored", "migrated"))
-        if compared and lab.roles.count(world.role) == 1:
-            return "WeightsDiffer: the other run's initial weights do not fit model 0 (resnet50)"
-        return usual(world, limits)
-
-    lab.behaviour = behave
-    report = lab.verify(**options)
-    assert report.verdict == ("SMOKE PASSED" if options else "EQUIVALENT"), report.reason
+    report = lab.finds("SMOKE PASSED" if options else "EQUIVALENT", building_otherwise(lab), **options)
     assert "the old Keras builds another model than Keras 3 does from the same script" in report.alone
     assert {pair.old for pair in report.pairs} <= {"restored on Keras 3", "restored on Keras 2"}
 
 
 def test_a_genuine_run_that_was_set_aside_is_not_held_against_the_new_one_where_time_runs_out(lab: Laboratory) -> None:
-    def behave(world: World, limits: Limits) -> Training | str | BaseException:
-        if world.role.startswith("control"):
-            return OutOfTime("the time limit of 60 seconds")
-        if world.kind != "genuine" and lab.roles.count(world.role) == 1:
-            return "WeightsDiffer: the other run's initial weights do not fit model 0 (resnet50)"
-        return usual(world, limits)
-
-    lab.behaviour = behave
+    late, others = OutOfTime("the time limit of 60 seconds"), building_otherwise(lab)
+    lab.behaviour = lambda world, limits: late if world.role.startswith("control") else others(world, limits)
     report = lab.verify()
     assert report.state == "out of time"
     assert "restored on Keras 3 vs migrated on Keras 3: they agree" in report.reason
@@ -253,16 +262,8 @@ REGULARIZED = replace(OLD, regularizers=("kernel l2=0.001",))
 
 def with_penalty(genuine: Training, today: Training = REGULARIZED) -> Behaviour:
     """What a frozen layer adds to the losses of the genuine run alone."""
-
-    def behave(world: World, limits: Limits) -> Training | str:
-        if world.kind == "genuine":
-            return genuine
-        if world.role.startswith("control: "):
-            what = usual(world, limits)
-            return what if isinstance(what, str) else replace(what, regularizers=today.regularizers)
-        return today if world.kind == "restored" else migrated(today)
-
-    return behave
+    others = training(today, migrated(today))
+    return lambda world, limits: genuine if world.kind == "genuine" else others(world, limits)
 
 
 def test_the_regularizers_of_frozen_layers_are_known(lab: Laboratory) -> None:
@@ -486,14 +487,9 @@ def test_controls_are_not_taken_further_than_the_right_run(lab: Laboratory, budg
 
 @pytest.mark.parametrize(("seed", "verdict"), [(2, "INCONCLUSIVE"), (1, "DIFFERENT")])
 def test_other_batches_count_where_a_second_run_has_them_too(lab: Laboratory, seed: int, verdict: str) -> None:
-    def behaviour(world: World, limits: Limits) -> Training | str:
-        if world.kind != "migrated":
-            return usual(world, limits)
-        return replace(migrated(OLD), data_seed=seed if world.role.endswith(", again") else 1)
-
-    lab.behaviour = behaviour
-    report = lab.verify()
-    assert report.verdict == verdict, report.reason
+    first, again = (replace(migrated(OLD), data_seed=each) for each in (1, seed))
+    behaviour = {"migrated on Keras 3, again": again, "migrated on Keras 2, again": again, "migrated": first}
+    report = lab.finds(verdict, broken(**behaviour))
     assert ("two runs of the new script were given different batches" in report.reason) == (seed == 2)
 
 
@@ -592,9 +588,7 @@ def test_where_an_operation_has_no_deterministic_form_all_is_run_without(
     def behave(world: World, limits: Limits) -> Training | str:
         return UNDETERMINED if world.deterministic and world.role.startswith(which) else usual(world, limits)
 
-    lab.behaviour = behave
-    report = lab.verify(**options)
-    assert report.verdict == ("SMOKE PASSED" if options else "EQUIVALENT"), report.reason
+    report = lab.finds("SMOKE PASSED" if options else "EQUIVALENT", behave, **options)
     (note,) = (note for note in report.notes if "without determinism" in note)
     assert "A deterministic GPU implementation of ResizeNearestNeighborGrad is not currently available" in note
     again = [world for world, _, _ in lab.seen if not world.deterministic]
@@ -658,12 +652,7 @@ def test_what_nothing_leads_to_is_run_in_float64(growing: Growing) -> None:
 
 
 def test_a_genuine_run_that_was_set_aside_is_not_run_in_float64(growing: Growing) -> None:
-    def behave(world: World, limits: Limits) -> Training | str:
-        if world.kind != "genuine" and growing.roles.count(world.role) == 1:
-            return "WeightsDiffer: the other run's initial weights do not fit model 0 (resnet50)"
-        return usual(world, limits)
-
-    report = growing.finds("EQUIVALENT", behave)
+    report = growing.finds("EQUIVALENT", building_otherwise(growing))
     assert {world.kind for world, _, _ in growing.seen if world.doubles} == {"restored", "migrated"}
     assert "computed in float64" in report.reason
 
@@ -700,7 +689,7 @@ def test_where_the_old_script_parts_between_kerases_the_steps_before_are_compare
 
 
 def test_one_replica_proves_nothing_about_several(lab: Laboratory) -> None:
-    lab.behaviour = lambda world, limits: replace(OLD if world.kind != "migrated" else migrated(OLD), replicas=1)
+    lab.behaviour = scripts(replace(OLD, replicas=1), replace(migrated(OLD), replicas=1))
     report = lab.verify()
     assert (report.verdict, report.exit_code) == ("INCONCLUSIVE", 3)
     assert "--args" in report.reason
@@ -736,8 +725,7 @@ def test_beside_a_run_that_dies_nothing_counts(lab: Laboratory) -> None:
 
 
 def test_a_remainder_found_beside_is_run_apart_afterwards(lab: Laboratory) -> None:
-    report = with_remainder(lab, jobs=8)
-    assert report.verdict == "EQUIVALENT", report.reason
+    report = lab.finds("EQUIVALENT", training(UNEVEN, migrated(UNEVEN)), jobs=8)
     assert [pair.old for pair in report.pairs if not pair.decides] == [
         f"restored on Keras {keras}, remainder shared evenly" for keras in (3, 2)
     ]
@@ -751,33 +739,13 @@ def test_losses_that_are_no_numbers_prove_nothing(lab: Laboratory) -> None:
     assert "not a number" in report.reason
 
 
-def test_known_differences_are_in_the_reason(lab: Laboratory) -> None:
-    uneven = replace(OLD, samples=256 - 64 + 29)
-
-    def behave(world: World, limits: Limits) -> Training | str:
-        what = usual(world, limits)
-        return replace(what, samples=uneven.samples) if isinstance(what, Training) else what
-
-    report = lab.finds("EQUIVALENT", behave)
-    assert "remainder batch" in report.reason
-
-
-def with_remainder(lab: Laboratory, jobs: int = 1, **new: object) -> Report:
-    """Eleven samples too few for the last batch of each epoch; `new` is what the migrated script does otherwise."""
-
-    def behave(world: World, limits: Limits) -> Training | str:
-        what = usual(world, limits)
-        if not isinstance(what, Training):
-            return what
-        changed = new if world.role.startswith("migrated") else {}
-        return replace(what, samples=256 - 64 + 29, **changed)
-
-    lab.behaviour = behave
-    return lab.verify(jobs=jobs)
+UNEVEN = replace(OLD, samples=256 - 64 + 29)
+"""Eleven samples too few for the last batch of each epoch."""
 
 
 def test_a_remainder_is_run_apart_and_every_step_is_judged(lab: Laboratory) -> None:
-    report = with_remainder(lab)
+    report = lab.finds("EQUIVALENT", training(UNEVEN, migrated(UNEVEN)))
+    assert "remainder batch" in report.reason
     (first, *_) = report.pairs
     assert first.old == "genuine, remainder shared evenly"
     assert first.comparison is not None
@@ -790,8 +758,7 @@ def test_a_remainder_is_run_apart_and_every_step_is_judged(lab: Laboratory) -> N
 
 
 def test_a_mistake_behind_a_remainder_is_found(lab: Laboratory) -> None:
-    report = with_remainder(lab, step_scale=1.001)
-    assert report.verdict == "DIFFERENT", report.reason
+    lab.finds("DIFFERENT", training(UNEVEN, replace(migrated(UNEVEN), step_scale=1.001)))
 
 
 def test_a_remainder_that_cannot_be_shared_is_judged_up_to_it(lab: Laboratory, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -802,8 +769,7 @@ def test_a_remainder_that_cannot_be_shared_is_judged_up_to_it(lab: Laboratory, m
         return replace(done, world=world)
 
     monkeypatch.setattr(lab, "run", run)
-    report = with_remainder(lab)
-    assert report.verdict == "EQUIVALENT", report.reason
+    report = lab.finds("EQUIVALENT", training(UNEVEN, migrated(UNEVEN)))
     assert report.pairs[0].old == "genuine"
     assert report.pairs[0].comparison is not None
     assert len(report.pairs[0].comparison.judged_steps) == 3
@@ -948,23 +914,15 @@ def test_several_models_are_compared_each_with_its_own(lab: Laboratory) -> None:
 
 def test_a_callback_that_changes_the_rate_must_do_so_in_both(lab: Laboratory) -> None:
     slowing = replace(OLD, drop_rate_after=1)
-
-    def behave(world: World, limits: Limits) -> Training | str:
-        if world.role.startswith("control: "):
-            return usual(world, limits)
-        return slowing if world.kind != "migrated" else new
-
-    new = migrated(slowing)
-    lab.finds("EQUIVALENT", behave)
-    new = migrated(OLD)
-    report = lab.finds("DIFFERENT")
+    lab.finds("EQUIVALENT", broken(genuine=slowing, restored=slowing, migrated=migrated(slowing)))
+    report = lab.finds("DIFFERENT", broken(genuine=slowing, restored=slowing))
     assert "learning rate 0.25 -> 0.5: x2 from epoch 1, step 0 on" in report.reason
 
 
 @pytest.mark.parametrize("weights", [{"class_weight": True}, {"sample_weight": True}])
 def test_weights_of_classes_and_samples(lab: Laboratory, weights: dict[str, bool]) -> None:
     old = replace(OLD, **weights)  # type: ignore[arg-type]
-    report = lab.finds("DIFFERENT", lambda world, limits: old if world.kind != "migrated" else migrated(OLD))
+    report = lab.finds("DIFFERENT", scripts(old, migrated(OLD)))
     assert f"{next(iter(weights)).split('_')[0]} weights are gone" in report.reason
 
 

@@ -14,7 +14,7 @@ from tfmigrate.verify.judge.written import LAST, VALIDATION, WHOLE, quantities
 from tfmigrate.verify.report import page
 from tfmigrate.verify.run.world import Limits, World
 
-from .laboratory import MODERN, OLD, Laboratory
+from .laboratory import MODERN, OLD, Laboratory, scripts
 from .simulated import Training, migrated, train
 
 NOISY = replace(OLD, rounding=0.05)
@@ -22,12 +22,8 @@ NOISY = replace(OLD, rounding=0.05)
 
 @pytest.fixture
 def lab(lab: Laboratory) -> Laboratory:
-    lab.behaviour = lambda world, limits: NOISY if world.kind != "migrated" else migrated(NOISY)
+    lab.behaviour = scripts(NOISY, migrated(NOISY))
     return lab
-
-
-def newly(what: Training | str, lab: Laboratory) -> None:
-    lab.behaviour = lambda world, limits: NOISY if world.kind != "migrated" else what
 
 
 def test_a_right_migration_is_equivalent(lab: Laboratory) -> None:
@@ -62,7 +58,7 @@ def test_the_old_runs_come_first_and_nothing_is_shared_but_the_seed(lab: Laborat
 
 
 def test_a_difference_ends_it_early(lab: Laboratory) -> None:
-    newly(replace(migrated(NOISY), step_scale=3.0), lab)
+    lab.behaviour = scripts(NOISY, replace(migrated(NOISY), step_scale=3.0))
     report = lab.verify_as_written(20)
     assert (report.verdict, report.exit_code) == ("DIFFERENT", 1), report.reason
     assert report.written is not None
@@ -72,7 +68,7 @@ def test_a_difference_ends_it_early(lab: Laboratory) -> None:
 
 
 def test_a_setting_that_differs_is_named_beside_the_losses(lab: Laboratory) -> None:
-    newly(replace(migrated(NOISY), learning_rate=1.5), lab)
+    lab.behaviour = scripts(NOISY, replace(migrated(NOISY), learning_rate=1.5))
     report = lab.verify_as_written(20)
     assert report.verdict == "DIFFERENT"
     assert "more than the margin" in report.reason
@@ -80,7 +76,7 @@ def test_a_setting_that_differs_is_named_beside_the_losses(lab: Laboratory) -> N
 
 
 def test_equal_losses_do_not_excuse_another_request(lab: Laboratory) -> None:
-    newly(replace(migrated(NOISY), noise=("Dropout 0.5",)), lab)
+    lab.behaviour = scripts(NOISY, replace(migrated(NOISY), noise=("Dropout 0.5",)))
     report = lab.verify_as_written(20)
     assert report.verdict == "DIFFERENT"
     assert "none became Dropout 0.5" in report.reason
@@ -105,7 +101,7 @@ def test_a_script_that_the_seed_does_not_move_has_no_margin(lab: Laboratory) -> 
 
 
 def test_a_new_script_that_crashes_does_not_run_and_an_old_one_could_not_run(lab: Laboratory) -> None:
-    newly("ValueError: no (new.py:3)", lab)
+    lab.behaviour = scripts(NOISY, "ValueError: no (new.py:3)")
     report = lab.verify_as_written(8)
     assert report.verdict == "DOES NOT RUN"
     assert "ValueError: no (new.py:3)" in report.reason
@@ -115,7 +111,7 @@ def test_a_new_script_that_crashes_does_not_run_and_an_old_one_could_not_run(lab
 
 def test_validation_that_the_systems_make_differ_is_not_judged(lab: Laboratory) -> None:
     old = replace(NOISY, moving_averages=True)
-    lab.behaviour = lambda world, limits: old if world.kind != "migrated" else migrated(old)
+    lab.behaviour = scripts(old, migrated(old))
     report = lab.verify_as_written(20)
     assert report.verdict == "EQUIVALENT", report.reason
     assert report.written is not None
