@@ -11,7 +11,7 @@ from tfmigrate.verify.run.launch import Launch
 from tfmigrate.verify.run.runtimes import Runtime
 
 from .laboratory import Laboratory
-from .processes import Fake
+from .processes import Fake, executable
 from .worlds import Worlds
 
 
@@ -28,10 +28,7 @@ def fake(tmp_path: Path) -> Fake:
     """A runtime whose interpreter is a shell script; $2 is the configuration."""
 
     def make(body: str) -> Runtime:
-        path = tmp_path / "interpreter"
-        path.write_text("#!/bin/sh\n" + body)
-        path.chmod(0o755)
-        return Runtime(path, (3, 8, 1), "2.3.4", None)
+        return Runtime(executable(tmp_path / "interpreter", body), (3, 8, 1), "2.3.4", None)
 
     return make
 

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from tests.conftest import RuntimeFor
+from tfmigrate.verify.run.runtimes import Runtime
 
-Fake = RuntimeFor
+Fake = Callable[[str], Runtime]
 
 TENSORFLOW = """
 import sys, types
@@ -64,6 +64,13 @@ module(__name__ + '.random', set_seed=lambda seed: None)
 module(__name__ + '.nn', dropout=lambda x: x)
 """
 """A package that the probe takes for TensorFlow 1.15, and is there in no time."""
+
+
+def executable(path: Path, script: str) -> Path:
+    """A shell script that can be run."""
+    path.write_text(f"#!/bin/sh\n{script}")
+    path.chmod(0o755)
+    return path
 
 
 def dead_soon(pid: int) -> bool:

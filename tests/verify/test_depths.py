@@ -110,8 +110,7 @@ def test_controls_that_were_judged_before_the_time_limit_count(lab: Laboratory, 
 
 
 def test_a_smoke_test_looks_at_the_first_step_alone(lab: Laboratory) -> None:
-    report = lab.verify(depth="smoke")
-    assert (report.verdict, report.exit_code) == ("SMOKE PASSED", 0), report.reason
+    report = lab.finds("SMOKE PASSED", depth="smoke")
     assert sorted(set(lab.roles)) == ["genuine", "migrated on Keras 2", "migrated on Keras 3"]
     assert {(limits.budget, limits.gradient) for _, limits, _ in lab.seen} == {(1, False)}, "nothing reads the gradient"
     assert "EQUIVALENT" not in json.dumps(report.to_json())
@@ -121,9 +120,7 @@ def test_a_smoke_test_looks_at_the_first_step_alone(lab: Laboratory) -> None:
 
 def test_a_smoke_test_finds_what_the_first_step_shows(lab: Laboratory) -> None:
     lab.finds("DIFFERENT", broken(migrated=replace(migrated(OLD), gradient_scale=2.0)), depth="smoke")
-    lab.behaviour = broken(migrated="ValueError: no such layer (new.py:4)")
-    report = lab.verify(depth="smoke")
-    assert (report.verdict, report.exit_code) == ("DOES NOT RUN", 1)
+    report = lab.finds("DOES NOT RUN", broken(migrated="ValueError: no such layer (new.py:4)"), depth="smoke")
     assert "crashed before its first training step: ValueError: no such layer (new.py:4)" in report.reason
 
 

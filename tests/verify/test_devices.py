@@ -13,12 +13,12 @@ from tfmigrate.verify.probe import devices as shown
 from tfmigrate.verify.run import devices
 from tfmigrate.verify.run.devices import gpus
 
+from .processes import executable
+
 
 def tool(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
     """Put a program called nvidia-smi, and nothing else, on PATH."""
-    program = folder / "nvidia-smi"
-    program.write_text(f"#!/bin/sh\n{script}\n")
-    program.chmod(0o755)
+    executable(folder / "nvidia-smi", f"{script}\n")
     monkeypatch.setenv("PATH", str(folder))
 
 

@@ -101,47 +101,38 @@ def test_a_loss_that_the_scripts_own_code_adds() -> None:
     assert (hasattr(own, facts.ADDS), hasattr(keras, facts.ADDS)) == (True, False)
 
 
-def test_a_model_whose_template_was_loaded_was_loaded() -> None:
+@pytest.fixture
+def keras(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """A Keras whose models are watched for files."""
+    monkeypatch.setattr(Net, "load_weights", Net.load_weights)  # which is put back
+    models = SimpleNamespace(load_model=lambda path: Net(layers=[Layer(weights=[SimpleNamespace(name="kernel")])]))
+    namespace = SimpleNamespace(Model=Net, models=models)
+    facts.watch_loading(SimpleNamespace(name="keras", trainers=[(Net, False)], namespaces=[namespace]))
+    return namespace
+
+
+def test_a_model_whose_template_was_loaded_was_loaded(keras: SimpleNamespace) -> None:
     template = model(Layer())
-    trainer = SimpleNamespace(name="keras", trainers=[(Net, False)], namespaces=[SimpleNamespace(Model=Net)])
-    original = Net.load_weights
-    try:
-        facts.watch_loading(trainer)
-        assert not facts.of_model(model(template))["loaded"]
-        template.load_weights("w.h5")
-        assert template.path == "w.h5"
-        assert facts.of_model(model(template))["loaded"]
-    finally:
-        Net.load_weights = original  # type: ignore[method-assign]
+    assert not facts.of_model(model(template))["loaded"]
+    template.load_weights("w.h5")
+    assert template.path == "w.h5"
+    assert facts.of_model(model(template))["loaded"]
 
 
-def test_a_model_of_layers_that_were_all_loaded_was_loaded() -> None:
+def test_a_model_of_layers_that_were_all_loaded_was_loaded(keras: SimpleNamespace) -> None:
     one, other, head, plain = (Layer(weights=[SimpleNamespace(name=name)]) for name in "abcd")
-    trainer = SimpleNamespace(name="keras", trainers=[(Net, False)], namespaces=[SimpleNamespace(Model=Net)])
-    original = Net.load_weights
-    try:
-        facts.watch_loading(trainer)
-        model(one, other).load_weights("w.h5", by_name=True)
-    finally:
-        Net.load_weights = original  # type: ignore[method-assign]
+    model(one, other).load_weights("w.h5", by_name=True)
     inner = model(one, Layer())
     made = [inner, model(inner, head), model(one, head), model(plain), model(Layer())]
     assert [facts.of_model(each)["loaded"] for each in made] == [True, True, False, False, False]
 
 
-def test_only_a_file_that_gave_all_weights_is_the_scripts_own_affair() -> None:
-    part, whole, loaded = (Layer(weights=[SimpleNamespace(name="kernel")]) for _ in range(3))
-    trainer = SimpleNamespace(name="keras", trainers=[(Net, False)], namespaces=[SimpleNamespace()])
-    trainer.namespaces[0].models = SimpleNamespace(load_model=lambda path: model(loaded))
-    original = Net.load_weights
-    try:
-        facts.watch_loading(trainer)
-        model(part).load_weights("w.h5", by_name=True)
-        model(part).load_weights("w.h5", True)
-        model(whole).load_weights("w.h5")
-        trainer.namespaces[0].models.load_model("m.h5")
-    finally:
-        Net.load_weights = original  # type: ignore[method-assign]
+def test_only_a_file_that_gave_all_weights_is_the_scripts_own_affair(keras: SimpleNamespace) -> None:
+    part, whole = (Layer(weights=[SimpleNamespace(name="kernel")]) for _ in range(2))
+    model(part).load_weights("w.h5", by_name=True)
+    model(part).load_weights("w.h5", True)
+    model(whole).load_weights("w.h5")
+    (loaded,) = keras.models.load_model("m.h5").layers
     assert [facts.from_file(layer.weights[0]) for layer in (part, whole, loaded)] == [False, True, True]
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import RuntimeFor, needs_submitit
+from tests.conftest import needs_submitit
 from tfmigrate.errors import UserError
 from tfmigrate.verify.on import job
 from tfmigrate.verify.on.engine import TRIES, Elsewhere, Engine, Lost
@@ -27,25 +27,16 @@ from tfmigrate.verify.run.side_by_side import run_all, usual_jobs
 from tfmigrate.verify.run.trace import Trace
 from tfmigrate.verify.run.world import Limits, Run, World
 
-from .processes import alive, dead_soon, wait_for
+from .processes import Fake, alive, dead_soon, executable, wait_for
 
 LIMITS = Limits(seconds=300, sandbox="none")
 ANSWER = json.dumps({"python": [3, 8, 1], "prefix": "/", "found": {"tensorflow": "2.3.4"}})
 
-Interpreter = RuntimeFor
-
 
 @pytest.fixture
-def interpreter(tmp_path: Path) -> Interpreter:
-    """A runtime whose interpreter is a shell script that says which TensorFlow it has; $2 is the configuration."""
-
-    def make(body: str) -> Runtime:
-        path = tmp_path / "interpreter"
-        path.write_text(f"#!/bin/sh\nif [ \"$1\" = -c ]; then echo '{ANSWER}'; exit; fi\n{body}")
-        path.chmod(0o755)
-        return Runtime(path, (3, 8, 1), "2.3.4", None)
-
-    return make
+def interpreter(fake: Fake) -> Fake:
+    """As `fake`; it says which TensorFlow it has."""
+    return lambda body: fake(f"if [ \"$1\" = -c ]; then echo '{ANSWER}'; exit; fi\n{body}")
 
 
 WRITES = f"""
@@ -102,7 +93,7 @@ def seen(run: Run) -> object:
     return run.outcome, run.message, [step.loss for step in run.trace.steps], run.written, run.trace.start, run.workers
 
 
-def test_a_run_elsewhere_is_what_it_is_here(program: Path, interpreter: Interpreter, tmp_path: Path) -> None:
+def test_a_run_elsewhere_is_what_it_is_here(program: Path, interpreter: Fake, tmp_path: Path) -> None:
     (program / "data").mkdir()
     (program / "data" / "rows.csv").write_text("1,2\n")
     (tmp_path / "made.py").write_text("")
@@ -123,9 +114,7 @@ def test_a_run_elsewhere_is_what_it_is_here(program: Path, interpreter: Interpre
     assert (there.machine, there.lost) == (socket.gethostname(), ())
 
 
-def test_a_run_starts_from_the_weights_that_were_sent_along(
-    program: Path, interpreter: Interpreter, tmp_path: Path
-) -> None:
+def test_a_run_starts_from_the_weights_that_were_sent_along(program: Path, interpreter: Fake, tmp_path: Path) -> None:
     leader, follower = (world(role, interpreter(WRITES), program) for role in ("old", "new"))
     first, second = Elsewhere(Here())(
         [(leader, None), (follower, leader)], LIMITS, [tmp_path / "one", tmp_path / "two"]
@@ -136,7 +125,7 @@ def test_a_run_starts_from_the_weights_that_were_sent_along(
     assert (second.trace.folder / "weights.npz").read_text().endswith("/initial")
 
 
-def test_what_is_lost_with_its_machine_is_done_again(program: Path, interpreter: Interpreter, tmp_path: Path) -> None:
+def test_what_is_lost_with_its_machine_is_done_again(program: Path, interpreter: Fake, tmp_path: Path) -> None:
     asked = world("old", interpreter(WRITES), program)
     (run,) = Elsewhere(Here(losses=TRIES - 1))([(asked, None)], LIMITS, [tmp_path / "run"])
     assert run.ok
@@ -146,7 +135,7 @@ def test_what_is_lost_with_its_machine_is_done_again(program: Path, interpreter:
 
 
 def test_another_version_and_a_missing_interpreter_are_refused(
-    program: Path, interpreter: Interpreter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    program: Path, interpreter: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = world("old", interpreter(WRITES), program)
     packed, _ = job.pack(asked, LIMITS, None)
@@ -160,7 +149,7 @@ def test_another_version_and_a_missing_interpreter_are_refused(
         job.unpack(job.do(packed), asked, tmp_path / "run")
 
 
-def test_a_run_that_was_stopped_is_no_result(program: Path, interpreter: Interpreter, tmp_path: Path) -> None:
+def test_a_run_that_was_stopped_is_no_result(program: Path, interpreter: Fake, tmp_path: Path) -> None:
     """When the run that others start from fails, they are cancelled."""
 
     class Slow(Here):
@@ -181,9 +170,7 @@ def test_a_run_that_was_stopped_is_no_result(program: Path, interpreter: Interpr
     assert run.stdout_path.exists()
 
 
-def test_ctrl_c_in_another_thread_ends_the_runs_of_this_one(
-    program: Path, interpreter: Interpreter, tmp_path: Path
-) -> None:
+def test_ctrl_c_in_another_thread_ends_the_runs_of_this_one(program: Path, interpreter: Fake, tmp_path: Path) -> None:
     elsewhere = Elsewhere(Here())
     elsewhere.interrupted.set()
     with pytest.raises(KeyboardInterrupt):
@@ -209,7 +196,7 @@ def ray_nodes() -> Iterator[tuple[Engine, object]]:
 
 @pytest.mark.starts_processes
 def test_ray_does_runs_on_its_nodes_and_again_when_one_dies(
-    ray_nodes: tuple[OnRay, object], program: Path, interpreter: Interpreter, tmp_path: Path
+    ray_nodes: tuple[OnRay, object], program: Path, interpreter: Fake, tmp_path: Path
 ) -> None:
     engine, cluster = ray_nodes
     assert engine.at_once == 4
@@ -268,7 +255,7 @@ finally:
 @pytest.mark.starts_processes
 @pytest.mark.parametrize("which", ["ray", pytest.param("slurm", marks=needs_submitit)])
 def test_ctrl_c_ends_what_goes_on_elsewhere(
-    which: str, program: Path, interpreter: Interpreter, tmp_path: Path, request: pytest.FixtureRequest
+    which: str, program: Path, interpreter: Fake, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     if which == "ray":
         request.getfixturevalue("ray_nodes")
@@ -289,7 +276,7 @@ def test_ctrl_c_ends_what_goes_on_elsewhere(
 
 @needs_submitit
 @pytest.mark.starts_processes
-def test_submitit_does_runs(program: Path, interpreter: Interpreter, tmp_path: Path) -> None:
+def test_submitit_does_runs(program: Path, interpreter: Fake, tmp_path: Path) -> None:
     engine = OnSlurm(tmp_path / "jobs", "local", 60, gpus=False)
     assert engine.at_once == usual_jobs()  # nothing queues them: all would begin at once
     worlds = [(world(f"run {i}", interpreter(WRITES), program), None) for i in range(2)]
@@ -334,9 +321,7 @@ def test_slurm_that_is_not_there_is_said() -> None:
 def test_slurm_is_asked_for_gpus_where_its_partition_has_some(
     partition: str | None, listed: str, gpus: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sinfo = tmp_path / "sinfo"
-    sinfo.write_text(f"#!/bin/sh\necho \"$*\" > {tmp_path}/asked\nprintf '{listed}'\n")
-    sinfo.chmod(0o755)
+    executable(tmp_path / "sinfo", f"echo \"$*\" > {tmp_path}/asked\nprintf '{listed}'\n")
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     monkeypatch.delenv("SBATCH_PARTITION", raising=False)
     if partition:
@@ -345,7 +330,7 @@ def test_slurm_is_asked_for_gpus_where_its_partition_has_some(
     assert (f"--partition={partition}" in (tmp_path / "asked").read_text()) is bool(partition)
 
 
-def test_a_trace_is_read_where_it_was_put(program: Path, interpreter: Interpreter, tmp_path: Path) -> None:
+def test_a_trace_is_read_where_it_was_put(program: Path, interpreter: Fake, tmp_path: Path) -> None:
     """A world that starts from a finished run, as controls do."""
     asked = world("old", interpreter(WRITES), program)
     (first,) = Elsewhere(Here())([(asked, None)], LIMITS, [tmp_path / "one"])

@@ -15,8 +15,9 @@ from tfmigrate.verify.run.runtimes import Runtime
 from tfmigrate.verify.run.world import World
 
 from .laboratory import OLD_SCRIPT, Laboratory, broken
+from .processes import executable
 
-UV = """#!/bin/sh
+UV = """
 # A stand-in: knows jinja2 and pandas 1.0.3, notes what it is asked.
 echo "$@" >> "$0.log"
 case "$*" in
@@ -47,9 +48,7 @@ Made = Callable[..., World]
 @pytest.fixture
 def uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The stand-in's log."""
-    tool = tmp_path / "uv"
-    tool.write_text(UV)
-    tool.chmod(0o755)
+    tool = executable(tmp_path / "uv", UV)
     monkeypatch.setattr(runtimes, "find_uv", lambda: str(tool))
     monkeypatch.setenv("TFMIGRATE_HOME", str(tmp_path / "cache"))
     return tmp_path / "uv.log"
@@ -58,12 +57,11 @@ def uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def world(tmp_path: Path) -> Made:
     """A genuine world whose interpreter finds nothing but what the standard library has."""
-    interpreter = tmp_path / "python"
-    interpreter.write_text(
-        "#!/bin/sh\nshift 3\nprintf '['\nfirst=1\nfor name; do [ $first ] || printf ', '; first=; "
-        "printf '\"%s\"' $name; done\necho ']'\n"
+    interpreter = executable(
+        tmp_path / "python",
+        "shift 3\nprintf '['\nfirst=1\nfor name; do [ $first ] || printf ', '; first=; "
+        "printf '\"%s\"' $name; done\necho ']'\n",
     )
-    interpreter.chmod(0o755)
 
     def make(source: str, **files: str) -> World:
         folder = tmp_path / "program"
@@ -114,7 +112,7 @@ def test_what_the_runtime_lacks_is_put_beside_it(world: Made, uv: Path) -> None:
 
 def test_one_that_was_made_for_older_packages_than_the_runtime_has_is_newer(world: Made, uv: Path) -> None:
     """jinja2 2.11 allows any MarkupSafe, and dies of 2.1."""
-    (uv.parent / "uv").write_text(UV.replace("LATE", "jinja2"))
+    executable(uv.parent / "uv", UV.replace("LATE", "jinja2"))
     provide(world("import jinja2, pandas\n"))
     asked = [line for line in uv.read_text().splitlines() if "--dry-run" in line]
     assert ["jinja2" in line for line in asked] == [False, True]
@@ -157,7 +155,7 @@ def test_a_module_that_nobody_names_a_package_for_is_never_asked_for(world: Made
 
 
 def test_without_a_network_the_message_names_what_is_missing(world: Made, uv: Path) -> None:
-    (uv.parent / "uv").write_text(UV.replace("*OFFLINE*", "*jinja2*"))
+    executable(uv.parent / "uv", UV.replace("*OFFLINE*", "*jinja2*"))
     found = provide(world("import jinja2, pandas\n"))
     assert found.folder is None
     assert "jinja2, pandas, which the script imports, could not be added: uv said: error: Failed" in found.notes[0]

@@ -186,9 +186,11 @@ def test_a_run_that_failed_says_so_below_the_table(tmp_path: Path) -> None:
     assert "Genuine: the old script on a TensorFlow of its time" in written
 
 
-def test_the_four_exit_codes() -> None:
-    codes = {v: Report(v, "", "").exit_code for v in ("EQUIVALENT", "DIFFERENT", "INCONCLUSIVE", "COULD NOT RUN")}
-    assert codes == {"EQUIVALENT": 0, "DIFFERENT": 1, "INCONCLUSIVE": 3, "COULD NOT RUN": 2}
+def test_every_verdict_has_an_exit_code() -> None:
+    codes: dict[Verdict, int] = {
+        "EQUIVALENT": 0, "SMOKE PASSED": 0, "DIFFERENT": 1, "DOES NOT RUN": 1, "COULD NOT RUN": 2, "INCONCLUSIVE": 3,
+    }  # fmt: skip
+    assert {verdict: Report(verdict, "", "").exit_code for verdict in codes} == codes
 
 
 def test_the_terminal_table_names_each_pair_and_control(tmp_path: Path) -> None:

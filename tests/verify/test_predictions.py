@@ -111,9 +111,7 @@ def test_a_right_migration(lab: Laboratory) -> None:
     ],
 )
 def test_a_wrong_one_and_its_cause(lab: Laboratory, wrong: object, told: str) -> None:
-    lab.behaviour = instead_of_usual(migrated=wrong)
-    report = lab.verify()
-    assert (report.verdict, report.exit_code) == ("DIFFERENT", 1), report.reason
+    report = lab.finds("DIFFERENT", instead_of_usual(migrated=wrong))
     assert told in report.reason
     assert report.controls == ()
     page.html(report, ())

@@ -12,6 +12,8 @@ import pytest
 from tfmigrate.verify.run import runtimes
 from tfmigrate.verify.run.runtimes import CannotMake, Runtime
 
+from .processes import executable
+
 FakePython = Callable[..., Path]
 
 
@@ -24,9 +26,7 @@ def fake_python(tmp_path: Path) -> FakePython:
         path.parent.mkdir(parents=True)
         found = {name.replace("_", "-"): version for name, version in packages.items()}
         answer = json.dumps({"python": python, "prefix": "", "found": found})
-        path.write_text(f"#!/bin/sh\necho warnings come first\necho '{answer}'\n")
-        path.chmod(0o755)
-        return path
+        return executable(path, f"echo warnings come first\necho '{answer}'\n")
 
     return make
 
@@ -59,10 +59,7 @@ def test_each_tensorflow_package_counts(fake_python: FakePython) -> None:
 
 def test_python_2_and_what_does_not_answer_are_no_runtimes(fake_python: FakePython, tmp_path: Path) -> None:
     assert runtimes.inspect(fake_python("two", (2, 7, 18), tensorflow="1.15.0")) is None
-    silent = tmp_path / "silent"
-    silent.write_text("#!/bin/sh\nexit 1\n")
-    silent.chmod(0o755)
-    assert runtimes.inspect(silent) is None
+    assert runtimes.inspect(executable(tmp_path / "silent", "exit 1\n")) is None
     assert runtimes.inspect(tmp_path / "absent") is None
 
 
@@ -192,9 +189,7 @@ def test_making_says_what_is_missing(bare_machine: Path, monkeypatch: pytest.Mon
 def test_making_without_the_old_python_says_which(
     bare_machine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    uv = tmp_path / "uv"
-    uv.write_text("#!/bin/sh\necho 'No interpreter found for Python 3.7' >&2\nexit 2\n")
-    uv.chmod(0o755)
+    uv = executable(tmp_path / "uv", "echo 'No interpreter found for Python 3.7' >&2\nexit 2\n")
     monkeypatch.setattr(runtimes, "find_uv", lambda: str(uv))
     with pytest.raises(CannotMake, match=r"pyenv install 3\.7.*No interpreter found"):
         runtimes.make("tf1.15")
@@ -204,15 +199,14 @@ def test_making_installs_the_pins_once(bare_machine: Path, tmp_path: Path, monke
     """A stand-in for uv notes its calls, and makes an interpreter that answers as the real one would."""
     log = tmp_path / "calls"
     answer = json.dumps({"python": [3, 7, 16], "prefix": "", "found": {"tensorflow-cpu": "1.15.0", "keras": "2.3.1"}})
-    uv = tmp_path / "uv"
-    uv.write_text(
-        "#!/bin/sh\nPATH=/usr/bin:/bin\n"
+    uv = executable(
+        tmp_path / "uv",
+        "PATH=/usr/bin:/bin\n"
         f'echo "$@" >> {log}\n'
         'if [ "$1" = venv ]; then for target; do :; done; mkdir -p "$target/bin"\n'
         f"printf '#!/bin/sh\\necho '\\''%s'\\'' \\n' '{answer}' > \"$target/bin/python\"\n"
-        'chmod 755 "$target/bin/python"; fi\n'
+        'chmod 755 "$target/bin/python"; fi\n',
     )
-    uv.chmod(0o755)
     monkeypatch.setattr(runtimes, "find_uv", lambda: str(uv))
     made = runtimes.make("tf1.15")
     assert made.kinds == ("genuine keras", "genuine tf.keras", "genuine estimator")

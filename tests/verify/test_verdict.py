@@ -92,9 +92,7 @@ def test_controls_run_one_epoch(lab: Laboratory) -> None:
 
 
 def test_a_wrong_migration_is_different_and_its_cause_is_the_reason(lab: Laboratory) -> None:
-    lab.behaviour = broken(migrated=replace(migrated(OLD), batch_size=128))
-    report = lab.verify()
-    assert (report.verdict, report.exit_code) == ("DIFFERENT", 1)
+    report = lab.finds("DIFFERENT", broken(migrated=replace(migrated(OLD), batch_size=128)))
     assert "batches of 128 where 64 was asked for: x2" in report.reason
     assert report.controls == (), "nothing more is run once the answer is known"
     first = report.to_json()["loss"]["first_divergence"]
@@ -157,9 +155,7 @@ def test_a_new_script_that_never_trains_is_different(lab: Laboratory) -> None:
 
 
 def test_a_module_that_is_not_installed_is_nobodys_mistake(lab: Laboratory) -> None:
-    lab.behaviour = broken(migrated="ModuleNotFoundError: No module named 'pandas' (new.py:2)")
-    report = lab.verify()
-    assert (report.verdict, report.exit_code) == ("COULD NOT RUN", 2)
+    report = lab.finds("COULD NOT RUN", broken(migrated="ModuleNotFoundError: No module named 'pandas' (new.py:2)"))
     assert "uv pip install --python /modern/python pandas" in report.reason
     lab.behaviour = broken(migrated="ModuleNotFoundError: No module named 'keras.utils.training_utils' (new.py:2)")
     lab.finds("DOES NOT RUN")
@@ -188,9 +184,7 @@ def test_a_genuine_run_that_dies_leaves_it_to_the_restored_one(lab: Laboratory) 
 
 @pytest.mark.parametrize("what", ["ValueError: no data (old.py:7)", "it never trained", "no more time"])
 def test_an_old_script_that_runs_nowhere(lab: Laboratory, what: str) -> None:
-    lab.behaviour = broken(genuine=what, restored=what)
-    report = lab.verify()
-    assert (report.verdict, report.exit_code) == ("COULD NOT RUN", 2)
+    report = lab.finds("COULD NOT RUN", broken(genuine=what, restored=what))
     assert what in report.reason
     assert not [role for role in lab.roles if role.startswith("migrated")]
 
@@ -459,9 +453,7 @@ def test_a_restored_run_that_hides_a_version_does_not_decide(lab: Laboratory) ->
 
 
 def test_a_control_that_is_not_told_apart_makes_the_verdict_worthless(lab: Laboratory) -> None:
-    lab.behaviour = broken(**{"control: scope": migrated(OLD)})
-    report = lab.verify()
-    assert (report.verdict, report.exit_code) == ("INCONCLUSIVE", 3)
+    report = lab.finds("INCONCLUSIVE", broken(**{"control: scope": migrated(OLD)}))
     assert "scope missing" in report.reason
 
 
@@ -689,9 +681,7 @@ def test_where_the_old_script_parts_between_kerases_the_steps_before_are_compare
 
 
 def test_one_replica_proves_nothing_about_several(lab: Laboratory) -> None:
-    lab.behaviour = scripts(replace(OLD, replicas=1), replace(migrated(OLD), replicas=1))
-    report = lab.verify()
-    assert (report.verdict, report.exit_code) == ("INCONCLUSIVE", 3)
+    report = lab.finds("INCONCLUSIVE", scripts(replace(OLD, replicas=1), replace(migrated(OLD), replicas=1)))
     assert "--args" in report.reason
 
 

@@ -20,32 +20,19 @@ from tfmigrate.verify.judge.compare import compare
 from tfmigrate.verify.judge.plan import VerifyOptions
 from tfmigrate.verify.run import experiment
 from tfmigrate.verify.run.launch import Launch
-from tfmigrate.verify.run.runtimes import Runtime
 from tfmigrate.verify.run.workers import joined
 from tfmigrate.verify.run.world import Limits, Run, World
 
+from .processes import Fake
 from .simulated import Training, train
 
-Fake = RuntimeFor
-
 
 @pytest.fixture
-def program(tmp_path: Path) -> Path:
-    (tmp_path / "program").mkdir()
-    (tmp_path / "program" / "train.py").write_text("pass\n")
-    return tmp_path / "program"
-
-
-@pytest.fixture
-def run(program: Path, tmp_path: Path) -> Callable[[str], Run]:
+def run(program: Path, fake: Fake, tmp_path: Path) -> Callable[[str], Run]:
     """Two workers whose interpreter is a shell script; $2 is the configuration."""
 
     def start(body: str) -> Run:
-        path = tmp_path / "interpreter"
-        path.write_text("#!/bin/sh\n" + body)
-        path.chmod(0o755)
-        runtime = Runtime(path, (3, 12, 1), "2.21.0", None)
-        world = World("new", "migrated", runtime, program, "train.py", replicas=2, workers=2)
+        world = World("new", "migrated", fake(body), program, "train.py", replicas=2, workers=2)
         return experiment.run(world, Limits(seconds=60), folder=tmp_path / "results")
 
     return start
