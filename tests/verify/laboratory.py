@@ -196,6 +196,13 @@ class Laboratory:
     def verify_as_written(self, pairs: int, **options: object) -> Report:
         return verify_as_written(VerifyOptions(self.old, self.new, **options), pairs, execute=self.run_all)  # type: ignore[arg-type]
 
+    def finds_as_written(self, verdict: str, pairs: int, behaviour: Behaviour | None = None) -> Report:
+        """As `finds`, of a comparison as written."""
+        self.behaviour = behaviour or self.behaviour
+        report = self.verify_as_written(pairs)
+        assert report.verdict == verdict, report.reason
+        return report
+
     @property
     def roles(self) -> list[str]:
         return [world.role for world, _, _ in self.seen]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -12,9 +10,10 @@ from tests.conftest import RuntimeFor
 from tfmigrate.verify.judge import cause
 from tfmigrate.verify.judge.compare import compare
 from tfmigrate.verify.judge.differences import ROUNDED_DATA
-from tfmigrate.verify.run import experiment
 from tfmigrate.verify.run.launch import Launch
-from tfmigrate.verify.run.world import Limits, Run, World
+from tfmigrate.verify.run.world import Run
+
+from .worlds import Worlds
 
 START = """
 import numpy as np
@@ -80,29 +79,19 @@ Train = Callable[[str, str], Run]
 
 
 @pytest.fixture(scope="module")
-def old(tmp_path_factory: pytest.TempPathFactory, runtime_for: RuntimeFor, launch: Launch) -> Run:
-    folder = tmp_path_factory.mktemp("old")
-    (folder / "train.py").write_text(OLD)
-    world = World("genuine", "genuine", runtime_for("genuine keras"), folder, "train.py", replicas=2, standalone=True)
-    run = experiment.run(world, Limits(seconds=300), folder / "out", launch=launch)
-    assert run.ok, run.message
-    return run
+def worlds(tmp_path_factory: pytest.TempPathFactory, runtime_for: RuntimeFor, launch: Launch) -> Worlds:
+    return Worlds(tmp_path_factory.mktemp("worlds"), runtime_for, launch)
+
+
+@pytest.fixture(scope="module")
+def old(worlds: Worlds) -> Run:
+    return worlds.run(worlds.of("genuine keras", OLD, standalone=True))
 
 
 @pytest.fixture
-def train(tmp_path: Path, old: Run, runtime_for: RuntimeFor, launch: Launch) -> Train:
+def train(worlds: Worlds, old: Run) -> Train:
     """Trains a text from the old run's weights, in a world of today."""
-
-    def run(text: str, name: str) -> Run:
-        (tmp_path / "train.py").write_text(text)
-        kind, keras = name.split(maxsplit=1)
-        world = replace(old.world, role=name, kind=kind, runtime=runtime_for(keras), source=tmp_path)  # type: ignore[arg-type]
-        world = replace(world, legacy_keras=keras == "keras 2")
-        done = experiment.run(world, Limits(seconds=300), tmp_path / "out", old.trace, launch=launch)
-        assert done.ok, done.message
-        return done
-
-    return run
+    return lambda text, name: worlds.run(worlds.of(name, text, standalone=True), old)
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,9 @@ import pytest
 from tfmigrate.verify.judge import differences
 from tfmigrate.verify.judge.written import LAST, VALIDATION, WHOLE, quantities
 from tfmigrate.verify.report import page
-from tfmigrate.verify.run.world import Limits, World
 
 from .laboratory import MODERN, OLD, Laboratory, scripts
-from .simulated import Training, migrated, train
+from .simulated import migrated, train
 
 NOISY = replace(OLD, rounding=0.05)
 
@@ -27,8 +26,7 @@ def lab(lab: Laboratory) -> Laboratory:
 
 
 def test_a_right_migration_is_equivalent(lab: Laboratory) -> None:
-    report = lab.verify_as_written(20)
-    assert (report.verdict, report.exit_code) == ("EQUIVALENT", 0), report.reason
+    report = lab.finds_as_written("EQUIVALENT", 20)
     assert report.written is not None
     assert [outcome.answer for outcome in report.written.outcomes] == ["equivalent"] * 3
     assert "margin" in report.reason
@@ -58,9 +56,7 @@ def test_the_old_runs_come_first_and_nothing_is_shared_but_the_seed(lab: Laborat
 
 
 def test_a_difference_ends_it_early(lab: Laboratory) -> None:
-    lab.behaviour = scripts(NOISY, replace(migrated(NOISY), step_scale=3.0))
-    report = lab.verify_as_written(20)
-    assert (report.verdict, report.exit_code) == ("DIFFERENT", 1), report.reason
+    report = lab.finds_as_written("DIFFERENT", 20, scripts(NOISY, replace(migrated(NOISY), step_scale=3.0)))
     assert report.written is not None
     assert len(report.written.seeds) == 8
     assert sum(world.kind == "migrated" for world, _, _ in lab.seen) == 8
@@ -68,52 +64,38 @@ def test_a_difference_ends_it_early(lab: Laboratory) -> None:
 
 
 def test_a_setting_that_differs_is_named_beside_the_losses(lab: Laboratory) -> None:
-    lab.behaviour = scripts(NOISY, replace(migrated(NOISY), learning_rate=1.5))
-    report = lab.verify_as_written(20)
-    assert report.verdict == "DIFFERENT"
+    report = lab.finds_as_written("DIFFERENT", 20, scripts(NOISY, replace(migrated(NOISY), learning_rate=1.5)))
     assert "more than the margin" in report.reason
     assert "learning_rate 0.5 -> 1.5: x3" in report.reason
 
 
 def test_equal_losses_do_not_excuse_another_request(lab: Laboratory) -> None:
-    lab.behaviour = scripts(NOISY, replace(migrated(NOISY), noise=("Dropout 0.5",)))
-    report = lab.verify_as_written(20)
-    assert report.verdict == "DIFFERENT"
+    report = lab.finds_as_written("DIFFERENT", 20, scripts(NOISY, replace(migrated(NOISY), noise=("Dropout 0.5",))))
     assert "none became Dropout 0.5" in report.reason
     assert "the losses alone are equivalent" in report.reason
 
 
 def test_too_few_pairs_are_inconclusive(lab: Laboratory) -> None:
     for pairs in (2, 3, 4):
-        report = lab.verify_as_written(pairs)
-        assert (report.verdict, report.exit_code) == ("INCONCLUSIVE", 3), report.reason
+        lab.finds_as_written("INCONCLUSIVE", pairs)
     assert not any(len(lab.seen) > 8 for _ in lab.seen)
 
 
 def test_a_script_that_the_seed_does_not_move_has_no_margin(lab: Laboratory) -> None:
-    def fixed(world: World, limits: Limits) -> Training:
-        return replace(OLD if world.kind != "migrated" else migrated(OLD), fixed_seed=7)
-
-    lab.behaviour = fixed
-    report = lab.verify_as_written(8)
-    assert report.verdict == "INCONCLUSIVE"
+    fixed = replace(OLD, fixed_seed=7)
+    report = lab.finds_as_written("INCONCLUSIVE", 8, scripts(fixed, migrated(fixed)))
     assert "does not depend on the seed" in report.reason
 
 
 def test_a_new_script_that_crashes_does_not_run_and_an_old_one_could_not_run(lab: Laboratory) -> None:
-    lab.behaviour = scripts(NOISY, "ValueError: no (new.py:3)")
-    report = lab.verify_as_written(8)
-    assert report.verdict == "DOES NOT RUN"
+    report = lab.finds_as_written("DOES NOT RUN", 8, scripts(NOISY, "ValueError: no (new.py:3)"))
     assert "ValueError: no (new.py:3)" in report.reason
-    lab.behaviour = lambda world, limits: "ValueError: no data (old.py:1)"
-    assert lab.verify_as_written(8).verdict == "COULD NOT RUN"
+    lab.finds_as_written("COULD NOT RUN", 8, lambda world, limits: "ValueError: no data (old.py:1)")
 
 
 def test_validation_that_the_systems_make_differ_is_not_judged(lab: Laboratory) -> None:
     old = replace(NOISY, moving_averages=True)
-    lab.behaviour = scripts(old, migrated(old))
-    report = lab.verify_as_written(20)
-    assert report.verdict == "EQUIVALENT", report.reason
+    report = lab.finds_as_written("EQUIVALENT", 20, scripts(old, migrated(old)))
     assert report.written is not None
     assert [outcome.name for outcome in report.written.outcomes] == [LAST, WHOLE]
     assert any(differences.BATCH_NORM in note for note in report.notes)

@@ -169,6 +169,13 @@ def verified(old: Path, new: Path | None, options: dict[str, Any], folder: Path 
     return replace(report, title=title)
 
 
+HANDED_ON = (
+    "setup", "require_genuine", "replicas", "workers", "old_python", "new_python", "memory", "disk", "processes",
+    "sandbox", "epochs", "steps", "subset", "synthetic_data", "jobs", "time_limit",
+)  # fmt: skip
+"""Options of the command that the verification takes under their own names."""
+
+
 def _asked(old: Path, new: Path | None, scratch: Path, options: dict[str, Any]) -> VerifyOptions:
     from tfmigrate.cli import programs
     from tfmigrate.files import pins
@@ -192,32 +199,17 @@ def _asked(old: Path, new: Path | None, scratch: Path, options: dict[str, Any]) 
         new_program=None if own_place or after.root == before.root else after.root,
         start=start,
         as_modules=before.as_module,
-        setup=options["setup"],
         stubs=programs.stubs(options["stubs"]),
         written_for=configured.from_version or pins.written_for(before.root),
         depth=depth,
         budget=options["budget"] or (configured.budget if depth == "default" else None),
         packages=not options["no_packages"],
-        require_genuine=options["require_genuine"],
-        replicas=options["replicas"],
-        workers=options["workers"],
-        old_python=options["old_python"],
-        new_python=options["new_python"],
         seconds=options["timeout"],
-        memory=options["memory"],
-        disk=options["disk"],
-        processes=options["processes"],
-        sandbox=options["sandbox"],
-        epochs=options["epochs"],
-        steps=options["steps"],
-        subset=options["subset"],
-        synthetic_data=options["synthetic_data"],
         environment=dict(map(_variable, options["env"])),
-        jobs=options["jobs"],
         with_todays_names=lambda: programs.with_todays_names(before, configured),
         version=__version__,
         command=_command_line(sys.argv),
-        time_limit=options["time_limit"],
+        **{name: options[name] for name in HANDED_ON},
     )
 
 

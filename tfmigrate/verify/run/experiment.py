@@ -223,6 +223,14 @@ def _free_addresses(count: int) -> list[str]:
     return addresses
 
 
+OF_WORLD = (
+    "workers", "replicas", "synthetic_data", "threads", "aligned", "shares_evenly", "seed", "old_optimizers",
+    "whole_batches", "nudged", "doubles", "deterministic", "standalone",
+)  # fmt: skip
+OF_LIMITS = ("epochs", "steps_per_epoch", "samples", "budget", "patience", "exactly", "gradient")
+"""What the probe is told of a world and its limits, by the names that they have here and there."""
+
+
 def _config(
     world: World, limits: Limits, scratch: Path, program: Path, output: Path, initial_weights: Trace | None
 ) -> dict[str, Any]:
@@ -231,7 +239,6 @@ def _config(
         "largest_file": limits.disk_bytes,
         "shared_memory": limits.memory_bytes,
         "tasks": limits.tasks,
-        "workers": world.workers,
         "script": str(program / world.script),
         "args": list(world.args),
         "cwd": str(program / world.start),
@@ -244,20 +251,7 @@ def _config(
         "output": str(output.resolve()),
         "standing": str(output.resolve() / STANDING),
         "world": world.kind,
-        "replicas": world.replicas,
         "initial_weights": str(initial_weights.folder.resolve()) if initial_weights else None,
-        "synthetic_data": world.synthetic_data,
-        "epochs": limits.epochs,
-        "steps_per_epoch": limits.steps_per_epoch,
-        "samples": limits.samples,
-        "budget": limits.budget,
-        "patience": limits.patience,
-        "exactly": limits.exactly,
-        "gradient": limits.gradient,
-        "threads": world.threads,
-        "aligned": world.aligned,
-        "shares_evenly": world.shares_evenly,
-        "seed": world.seed,
         "defaults": _defaults(world) if world.kind == "restored" else {},
         "frozen_by_batch": freezes_by_batch(world.flavour, world.defaults_of),
         "forgets_late_penalties": forgets_late_penalties(world.flavour, world.defaults_of),
@@ -265,12 +259,8 @@ def _config(
         "names": moved_names() if world.kind == "restored" else {},
         "moved": MOVED_MODULES,
         "places": _places(world) if world.kind == "restored" else {},
-        "old_optimizers": world.old_optimizers,
-        "whole_batches": world.whole_batches,
-        "nudged": world.nudged,
-        "doubles": world.doubles,
-        "deterministic": world.deterministic,
-        "standalone": world.standalone,
+        **{name: getattr(world, name) for name in OF_WORLD},
+        **{name: getattr(limits, name) for name in OF_LIMITS},
     }
 
 
