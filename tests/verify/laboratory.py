@@ -151,35 +151,33 @@ class Laboratory:
     def run(self, world: World, limits: Limits, initial: Trace | None, folder: Path) -> Run:
         self.seen.append((world, limits, initial))
         what = self.behaviour(world, limits)
-        place = self.folder / f"run {next(self.count)}"
-        out = place / "stdout.txt"
         if isinstance(what, BaseException):
             raise what
+        place = self.folder / f"run {next(self.count)}"
+
+        def ended(trace: Trace, outcome: str, printed: str = "Epoch 1/3\n", code: int = 0, message: str = "") -> Run:
+            paths = place / "stdout.txt", place / "stderr.txt"
+            paths[0].write_text(printed)
+            return Run(world, trace, outcome, code, *paths, self.seconds, message)  # type: ignore[arg-type]
+
         if isinstance(what, Predicting):
-            recorded = predict(place, replace(what, rounding=what.rounding or 3e-7))
-            out.write_text("image 0: a 7\n")
-            return Run(world, recorded, "predicted", 0, out, place / "stderr.txt", self.seconds, "")
+            return ended(predict(place, replace(what, rounding=what.rounding or 3e-7)), "predicted", "image 0: a 7\n")
         if isinstance(what, Dying):
             recorded = train_each(place, [in_world(what.how, world, limits)])
-            out.write_text("Epoch 1/3\n")
-            if limits.exactly is None:
-                end = End(False, what.error, 1.0, 0.0, None, None)
-                message = f"{world.role}: {world.script} crashed: {what.error}"
-                recorded = replace(recorded, end=end)
-                return Run(world, recorded, "crashed", 1, out, place / "stderr.txt", self.seconds, message)
-            recorded = cut(recorded, limits.exactly)
-            return Run(world, recorded, "trained", 0, out, place / "stderr.txt", self.seconds, "")
+            if limits.exactly is not None:
+                return ended(cut(recorded, limits.exactly), "trained")
+            message = f"{world.role}: {world.script} crashed: {what.error}"
+            end = End(False, what.error, 1.0, 0.0, None, None)
+            return ended(replace(recorded, end=end), "crashed", code=1, message=message)
         if not isinstance(what, str):
             each = what if isinstance(what, tuple) else (what,)
-            recorded = cut(train_each(place, [in_world(how, world, limits) for how in each]), limits.budget)
-            out.write_text("Epoch 1/3\n")
-            return Run(world, recorded, "trained", 0, out, place / "stderr.txt", self.seconds, "")
+            recorded = train_each(place, [in_world(how, world, limits) for how in each])
+            return ended(cut(recorded, limits.budget), "trained")
         place.mkdir()
-        out.write_text("")
         outcome = "timed out" if what == "no more time" else "trained nothing" if "never" in what else "crashed"
         end = End(False, what, 1.0, 0.0, None, None) if outcome == "crashed" else None
         message = f"{world.role}: {world.script} crashed: {what}{hint(what, world)}"
-        return Run(world, Trace(place, end=end), outcome, 1, out, place / "stderr.txt", self.seconds, message)  # type: ignore[arg-type]
+        return ended(Trace(place, end=end), outcome, "", 1, message)
 
     def verify(self, **options: object) -> Report:
         """One run after the other, on a machine with any number of processors."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tfmigrate.printable import both_ends
 from tfmigrate.verify.judge.cause import find
-from tfmigrate.verify.judge.causes.evidence import Divergence, Kind
+from tfmigrate.verify.judge.causes.evidence import OF_THE_MODEL, Divergence, Kind
 from tfmigrate.verify.judge.compare import Comparison
 from tfmigrate.verify.run.trace import Trace
 from tfmigrate.verify.run.world import Run
@@ -81,26 +81,7 @@ def _symbolic(error: str) -> str:
     )
 
 
-BEFORE_A_CRASH: frozenset[Kind] = frozenset(
-    {
-        "models",
-        "initial weights",
-        "frozen layers",
-        "dtype",
-        "epochs",
-        "batch size",
-        "loss weights",
-        "sample weights",
-        "regularizer",
-        "dropout",
-        "loss",
-        "loss scale",
-        "learning rate",
-        "update rule",
-        "shuffle",
-        "scope",
-    }
-)
+BEFORE_A_CRASH: frozenset[Kind] = OF_THE_MODEL | {"epochs", "batch size", "sample weights", "shuffle"}
 """What the steps before a crash show by themselves; that later ones are missing is the crash's own doing."""
 SCOPE_SIGNS = (
     "Mixing different tf.distribute.Strategy",

@@ -6,30 +6,11 @@ import re
 from dataclasses import dataclass
 
 from tfmigrate.files import regular
-from tfmigrate.verify.judge.causes.evidence import Divergence, Kind
+from tfmigrate.verify.judge.causes.evidence import OF_THE_MODEL, Divergence, Kind
 from tfmigrate.verify.run.trace import Trace
 from tfmigrate.verify.run.world import Run
 
-COMPILED: frozenset[Kind] = frozenset(
-    {
-        "models",
-        "initial weights",
-        "frozen layers",
-        "dtype",
-        "loss weights",
-        "regularizer",
-        "constraint",
-        "dropout",
-        "loss",
-        "loss scale",
-        "learning rate",
-        "update rule",
-        "batch norm",
-        "gradient",
-        "moving averages",
-        "scope",
-    }
-)
+COMPILED: frozenset[Kind] = OF_THE_MODEL | {"constraint", "batch norm", "gradient", "moving averages"}
 """Shown where the model is compiled; the others where it is trained, or where it predicts."""
 _DIED_AT = re.compile(r" \(([^()\n]+:\d+)\)$")
 

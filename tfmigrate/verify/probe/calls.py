@@ -42,9 +42,8 @@ def training_call(original, name, adapter, recorder):
     def fit(self, *args, **kwargs):
         if recorder.current(self) is not None:
             return original(self, *args, **kwargs)
-        for old, new in (("nb_epoch", "epochs"),):  # Keras 1's name, still taken by Keras 2
-            if old in kwargs and new in signature.parameters:
-                kwargs[new] = kwargs.pop(old)
+        if "nb_epoch" in kwargs and "epochs" in signature.parameters:  # Keras 1's name, still taken by Keras 2
+            kwargs["epochs"] = kwargs.pop("nb_epoch")
         try:
             bound = signature.bind(self, *args, **kwargs)
         except TypeError:

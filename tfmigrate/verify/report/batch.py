@@ -98,7 +98,7 @@ def show(rows: Sequence[Row], console: Console) -> None:
     for row in rows:
         difference = "" if row.difference is None else size(row.difference)
         seconds = "as before" if row.remembered else f"{row.seconds:.0f}"
-        table.add_row(row.name, f"[{COLOURS[row.verdict]}]{row.headline}[/]", difference, seconds)
+        table.add_row(row.name, f"[{COLOURS[EXIT_CODES[row.verdict]]}]{row.headline}[/]", difference, seconds)
     console.print(table)
 
 

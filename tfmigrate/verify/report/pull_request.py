@@ -5,17 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from tfmigrate.verify.judge.report import Report
+from tfmigrate.verify.judge.report import EXIT_CODES, Report
 from tfmigrate.verify.report.words import devices, figure, margin, not_run, sentence, size
 
-MARKS = {
-    "EQUIVALENT": "✅",
-    "SMOKE PASSED": "✅",
-    "DIFFERENT": "❌",
-    "DOES NOT RUN": "❌",
-    "INCONCLUSIVE": "❔",
-    "COULD NOT RUN": "❔",
-}
+MARKS = {0: "✅", 1: "❌", 2: "❔", 3: "❔"}
+"""By the exit code of a verdict."""
 
 
 def render(report: Report, pictures: Sequence[str] = ()) -> str:
@@ -34,7 +28,7 @@ def render(report: Report, pictures: Sequence[str] = ()) -> str:
 
 
 def _verdict(report: Report) -> Iterator[str]:
-    yield f"### {MARKS[report.verdict]} {report.headline}: {_text(report.title)}"
+    yield f"### {MARKS[EXIT_CODES[report.verdict]]} {report.headline}: {_text(report.title)}"
     yield _text(sentence(report.reason))
     if report.line:
         yield f"At {_code(report.line.place)}: {_code(report.line.text)}"

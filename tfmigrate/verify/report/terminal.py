@@ -11,18 +11,12 @@ from rich.padding import Padding
 from rich.text import Text
 
 from tfmigrate.verify.judge.contract import Row
-from tfmigrate.verify.judge.report import Report, Written
+from tfmigrate.verify.judge.report import EXIT_CODES, Report, Written
 from tfmigrate.verify.judge.summaries import RunSummary
 from tfmigrate.verify.report.words import figure, margin, not_run, roles, size
 
-COLOURS = {
-    "EQUIVALENT": "bold green",
-    "SMOKE PASSED": "bold green",
-    "DIFFERENT": "bold red",
-    "DOES NOT RUN": "bold red",
-    "COULD NOT RUN": "bold red",
-    "INCONCLUSIVE": "bold yellow",
-}
+COLOURS = {0: "bold green", 1: "bold red", 2: "bold red", 3: "bold yellow"}
+"""By the exit code of a verdict."""
 ANSWERS = {"equivalent": "green", "different": "red", "open": "yellow"}
 GAP = "  "
 INDENT = 4
@@ -60,7 +54,7 @@ def show(report: Report, console: Console) -> None:
     if report.covered:
         console.print(Text(f"Depth: {report.depth}. Trained: {report.covered}.", style="dim"))
     console.print()
-    console.print(Text.assemble((report.headline, COLOURS[report.verdict]), f"  {report.reason}"))
+    console.print(Text.assemble((report.headline, COLOURS[EXIT_CODES[report.verdict]]), f"  {report.reason}"))
     if report.line:
         console.print(Text.assemble((f"{report.line.place}: ", "bold"), report.line.text))
 

@@ -46,6 +46,23 @@ Kind = Literal[
 ]
 UNNAMED: frozenset[Kind] = frozenset({"gradient", "moving averages", "unknown"})
 """Kinds without a known cause, which may be rounding."""
+OF_THE_MODEL: frozenset[Kind] = frozenset(
+    {
+        "models",
+        "initial weights",
+        "frozen layers",
+        "dtype",
+        "loss weights",
+        "regularizer",
+        "dropout",
+        "loss",
+        "loss scale",
+        "learning rate",
+        "update rule",
+        "scope",
+    }
+)
+"""What a model is made of and compiled with, and the first steps show."""
 
 
 @dataclass(frozen=True)
