@@ -99,7 +99,12 @@ def _shifted(original: cst.CSTNode, updated: cst.CSTNode, tree: cst.Module) -> c
     if not any(moved.values()):
         return updated
     widths = {id(space): len(space.value) + moved[number] for number, space in enumerate(new.spaces)}
-    result = updated.visit(_Widths(widths))
+
+    def widened(space: cst.SimpleWhitespace) -> cst.SimpleWhitespace:
+        width = widths.get(id(space), len(space.value))
+        return space if width == len(space.value) else cst.SimpleWhitespace(" " * max(0, width))
+
+    result = updated.visit(_Beginnings(widened))
     assert isinstance(result, cst.CSTNode)
     return result
 
@@ -129,12 +134,19 @@ class _Lines:
 
     @classmethod
     def of(cls, statement: cst.CSTNode, tree: cst.Module) -> _Lines:
-        marking = _Marking()
-        marked = statement.visit(marking)
+        spaces: list[cst.SimpleWhitespace] = []
+
+        def mark(space: cst.SimpleWhitespace) -> cst.SimpleWhitespace:
+            if space.value.strip(" "):
+                return space  # tabs
+            spaces.append(space)
+            return cst.SimpleWhitespace(_MARK)
+
+        marked = statement.visit(_Beginnings(mark))
         assert isinstance(marked, cst.CSTNode)
         if isinstance(marked, cst.SimpleStatementLine):
             marked = marked.with_changes(leading_lines=())
-        return cls(tree.code_for_node(marked).lstrip(), tuple(marking.spaces))
+        return cls(tree.code_for_node(marked).lstrip(), tuple(spaces))
 
     def brackets(
         self, moved: dict[int, int], distance: Callable[[int, Sequence[_Bracket]], int] = lambda number, brackets: 0
@@ -192,48 +204,22 @@ class _Behind(cst.CSTTransformer):
         return updated_node.with_changes(value=updated_node.value.replace(self._old, self._new))
 
 
-class _Marking(cst.CSTTransformer):
-    """Puts a mark in the place of the space that each line inside brackets begins with, and of a comment's own line."""
+class _Beginnings(cst.CSTTransformer):
+    """Other space at the beginning of each line inside brackets, also of a comment's own."""
 
-    def __init__(self) -> None:
+    def __init__(self, other: Callable[[cst.SimpleWhitespace], cst.SimpleWhitespace]) -> None:
         super().__init__()
-        self.spaces: list[cst.SimpleWhitespace] = []
+        self._other = other
 
     def leave_ParenthesizedWhitespace(
         self, original_node: cst.ParenthesizedWhitespace, updated_node: cst.ParenthesizedWhitespace
     ) -> cst.ParenthesizedWhitespace:
         lines = [
-            line.with_changes(whitespace=self._mark(line.whitespace)) if _has_comment(line) else line
+            line.with_changes(whitespace=self._other(line.whitespace)) if _has_comment(line) else line
             for line in original_node.empty_lines
         ]
-        last = self._mark(original_node.last_line) if original_node.indent else original_node.last_line
+        last = self._other(original_node.last_line) if original_node.indent else original_node.last_line
         return updated_node.with_changes(empty_lines=lines, last_line=last)
-
-    def _mark(self, space: cst.SimpleWhitespace) -> cst.SimpleWhitespace:
-        if space.value.strip(" "):
-            return space  # tabs
-        self.spaces.append(space)
-        return cst.SimpleWhitespace(_MARK)
-
-
-class _Widths(cst.CSTTransformer):
-    def __init__(self, widths: Mapping[int, int]) -> None:
-        """`widths`: of the spaces that lines begin with, by their identity."""
-        super().__init__()
-        self._widths = widths
-
-    def leave_ParenthesizedWhitespace(
-        self, original_node: cst.ParenthesizedWhitespace, updated_node: cst.ParenthesizedWhitespace
-    ) -> cst.ParenthesizedWhitespace:
-        lines = [
-            line.with_changes(whitespace=self._wide(line.whitespace)) if _has_comment(line) else line
-            for line in original_node.empty_lines
-        ]
-        return updated_node.with_changes(empty_lines=lines, last_line=self._wide(original_node.last_line))
-
-    def _wide(self, space: cst.SimpleWhitespace) -> cst.SimpleWhitespace:
-        width = self._widths.get(id(space), len(space.value))
-        return space if width == len(space.value) else cst.SimpleWhitespace(" " * max(0, width))
 
 
 def _has_comment(line: cst.EmptyLine) -> bool:
