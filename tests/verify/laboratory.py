@@ -126,6 +126,8 @@ class Laboratory:
         self.count = itertools.count()
         self.seconds = 1.0
         """What each run takes, as it says."""
+        self.changes: list[Callable[[Run], Run]] = []
+        """What else is otherwise with each run, once it is over."""
         monkeypatch.setattr(controls, "mutants", mutants)
         monkeypatch.setattr(runtimes, "discover", lambda: self.runtimes)
         self.old, self.new = tmp_path / "old.py", tmp_path / "new.py"
@@ -158,7 +160,8 @@ class Laboratory:
         def ended(trace: Trace, outcome: str, printed: str = "Epoch 1/3\n", code: int = 0, message: str = "") -> Run:
             paths = place / "stdout.txt", place / "stderr.txt"
             paths[0].write_text(printed)
-            return Run(world, trace, outcome, code, *paths, self.seconds, message)  # type: ignore[arg-type]
+            run = Run(world, trace, outcome, code, *paths, self.seconds, message)  # type: ignore[arg-type]
+            return functools.reduce(lambda run, change: change(run), self.changes, run)
 
         if isinstance(what, Predicting):
             return ended(predict(place, replace(what, rounding=what.rounding or 3e-7)), "predicted", "image 0: a 7\n")

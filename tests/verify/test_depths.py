@@ -20,7 +20,7 @@ from tfmigrate.verify.judge.touched import choose, touched
 from tfmigrate.verify.judge.verdict import verify
 from tfmigrate.verify.report import junit, page, pull_request
 from tfmigrate.verify.run.outcome import STOPPED
-from tfmigrate.verify.run.trace import Cut, Trace
+from tfmigrate.verify.run.trace import Cut
 from tfmigrate.verify.run.world import Done, Limits, Run, World
 
 from .laboratory import MODERN, OLD, WRONG, Behaviour, Laboratory, broken, scripts, training, usual
@@ -193,18 +193,10 @@ def test_every_form_of_the_report_says_that_it_rests_on_todays_tensorflow(lab: L
 
 
 @pytest.mark.parametrize(("seconds", "verdict"), [(900.0, "DOES NOT RUN"), (90.0, "INCONCLUSIVE")])
-def test_a_script_that_hangs_before_its_first_step_does_not_run(
-    lab: Laboratory, monkeypatch: pytest.MonkeyPatch, seconds: float, verdict: str
-) -> None:
+def test_a_script_that_hangs_before_its_first_step_does_not_run(lab: Laboratory, seconds: float, verdict: str) -> None:
     """The old script takes 12 seconds: ten times as long says something."""
     lab.behaviour = broken(migrated="no more time")
-    real = lab.run
-
-    def run(world: World, limits: Limits, initial: Trace | None, folder: Path) -> Run:
-        done = real(world, limits, initial, folder)
-        return replace(done, seconds=seconds if done.outcome == "timed out" else 12.0)
-
-    monkeypatch.setattr(lab, "run", run)
+    lab.changes.append(lambda run: replace(run, seconds=seconds if run.outcome == "timed out" else 12.0))
     for depth in ("smoke", "default"):
         report = lab.verify(depth=depth)
         assert report.verdict == verdict
@@ -412,32 +404,25 @@ def test_what_runs_may_use_is_asked_for(lab: Laboratory) -> None:
     assert (usual.processes, usual.sandbox) == (512, "auto")
 
 
-def test_the_report_says_what_runs_were_kept_in(lab: Laboratory, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = lab.run
+def test_the_report_says_what_runs_were_kept_in(lab: Laboratory) -> None:
+    def kept(run: Run) -> Run:
+        within = ("Landlock",) if run.world.role == "genuine" else ("namespaces", "Landlock")
+        return replace(run, trace=replace(run.trace, confined=within))
 
-    def run(world: World, limits: Limits, initial: Trace | None, folder: Path) -> Run:
-        done = real(world, limits, initial, folder)
-        kept = ("Landlock",) if world.role == "genuine" else ("namespaces", "Landlock")
-        return replace(done, trace=replace(done.trace, confined=kept))
-
-    monkeypatch.setattr(lab, "run", run)
+    lab.changes.append(kept)
     report = lab.verify(depth="smoke")
     assert "sandbox of genuine: Landlock" in report.notes
     assert "sandbox of migrated on Keras 3, migrated on Keras 2: namespaces, Landlock" in report.notes
     assert [run.sandbox for run in report.runs if run.role == "genuine"] == [("Landlock",)]
 
 
-def test_the_report_says_where_runs_took_place_and_which_were_repeated(
-    lab: Laboratory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = lab.run
+def test_the_report_says_where_runs_took_place_and_which_were_repeated(lab: Laboratory) -> None:
+    def placed(run: Run) -> Run:
+        if run.world.role == "genuine":
+            return replace(run, machine="a")
+        return replace(run, machine="c", lost=("node b died",))
 
-    def run(world: World, limits: Limits, initial: Trace | None, folder: Path) -> Run:
-        done = real(world, limits, initial, folder)
-        lost = ("node b died",) if world.role != "genuine" else ()
-        return replace(done, machine="a" if world.role == "genuine" else "c", lost=lost)
-
-    monkeypatch.setattr(lab, "run", run)
+    lab.changes.append(placed)
     notes = lab.verify(depth="smoke").notes
     assert "on a: genuine" in notes
     assert "on c: migrated on Keras 3, migrated on Keras 2" in notes

@@ -765,38 +765,29 @@ def test_a_remainder_that_cannot_be_shared_is_judged_up_to_it(lab: Laboratory, m
     assert len(report.pairs[0].comparison.judged_steps) == 3
 
 
-class Generator:
+NO_VALIDATION = "control: validated on the training data"
+
+
+def validate_the_last_batch(lab: Laboratory, wrong: str = NO_VALIDATION) -> None:
     """Keras 2.3's fit_generator: the validation log is the last batch's, so only the restored run can judge it."""
 
-    def __init__(self, lab: Laboratory, monkeypatch: pytest.MonkeyPatch) -> None:
-        original = lab.run
+    def validated(run: Run, loss: float) -> Run:
+        epochs = tuple(replace(e, logs={**e.logs, "val_loss": loss}) for e in run.trace.epochs)
+        return replace(run, trace=replace(run.trace, epochs=epochs))
 
-        def run(world: World, *rest: object) -> Run:
-            done = original(world, *rest)  # type: ignore[arg-type]
-            trace = done.trace
-            if world.kind == "genuine":
-                logs = [replace(e, logs={**e.logs, "val_loss": 9.0}) for e in trace.epochs]
-                trace = replace(trace, epochs=tuple(logs), fits=(replace(trace.fits[0], call="fit_generator"),))
-            if world.role == "control: validated on the training data" or self.wrong(world):
-                logs = [replace(e, logs={**e.logs, "val_loss": 0.5}) for e in trace.epochs]
-                trace = replace(trace, epochs=tuple(logs))
-            return replace(done, trace=trace)
+    def change(run: Run) -> Run:
+        if run.world.kind == "genuine":
+            fits = (replace(run.trace.fits[0], call="fit_generator"),)
+            return validated(replace(run, trace=replace(run.trace, fits=fits)), 9.0)
+        return validated(run, 0.5) if run.world.role.startswith((NO_VALIDATION, wrong)) else run
 
-        self.wrong = lambda world: False
-        monkeypatch.setattr(lab, "run", run)
-        lab.new.write_text(NEW_SCRIPT.replace("epochs=3", "epochs=3, validation_data=v"))
-        WRONG_OR_RIGHT = {**WRONG, "validated on the training data": migrated(OLD)}  # noqa: N806
-        lab.behaviour = lambda world, limits: (
-            WRONG_OR_RIGHT[world.role.removeprefix("control: ")]
-            if world.role.startswith("control: ")
-            else usual(world, limits)
-        )
+    lab.changes.append(change)
+    lab.new.write_text(NEW_SCRIPT.replace("epochs=3", "epochs=3, validation_data=v"))
+    lab.behaviour = broken(**{NO_VALIDATION: migrated(OLD)})
 
 
-def test_the_restored_run_stands_in_for_a_last_batch_validation(
-    lab: Laboratory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Generator(lab, monkeypatch)
+def test_the_restored_run_stands_in_for_a_last_batch_validation(lab: Laboratory) -> None:
+    validate_the_last_batch(lab)
     report = lab.finds("EQUIVALENT")
     assert "validation of the last batch alone" in report.reason
     wrong = next(c for c in report.controls if c.mutation == "validated on the training data")
@@ -804,35 +795,26 @@ def test_the_restored_run_stands_in_for_a_last_batch_validation(
     assert wrong.kind == "validation"
 
 
-def test_a_wrong_validation_is_seen_behind_a_last_batch_validation(
-    lab: Laboratory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Generator(lab, monkeypatch).wrong = lambda world: world.role.startswith("migrated")
+def test_a_wrong_validation_is_seen_behind_a_last_batch_validation(lab: Laboratory) -> None:
+    validate_the_last_batch(lab, wrong="migrated")
     report = lab.finds("DIFFERENT")
     assert "validation loss differs" in report.reason
 
 
-def test_what_nothing_can_judge_is_a_note_and_no_control(lab: Laboratory, monkeypatch: pytest.MonkeyPatch) -> None:
-    Generator(lab, monkeypatch)
-    inner = lab.behaviour
-    lab.behaviour = lambda world, limits: "ValueError (old.py:1)" if world.kind == "restored" else inner(world, limits)
-    report = lab.finds("EQUIVALENT")
+def test_what_nothing_can_judge_is_a_note_and_no_control(lab: Laboratory) -> None:
+    validate_the_last_batch(lab)
+    report = lab.finds("EQUIVALENT", broken(**{NO_VALIDATION: migrated(OLD), "restored": "ValueError (old.py:1)"}))
     assert "validated on the training data" not in {c.mutation for c in report.controls}
     assert any(one.why.startswith("validation losses could not be judged") for one in report.left_out)
 
 
-def test_a_wrong_validation_is_no_control_where_the_runs_end_before_any(
-    lab: Laboratory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Generator(lab, monkeypatch)
-    original = lab.run
+def test_a_wrong_validation_is_no_control_where_the_runs_end_before_any(lab: Laboratory) -> None:
+    def ended(run: Run) -> Run:
+        cut = None if run.world.kind == "genuine" else Cut(0, 3, 4, 3)
+        return replace(run, trace=replace(run.trace, epochs=(), cut=cut))
 
-    def run(world: World, *rest: object) -> Run:
-        done = original(world, *rest)  # type: ignore[arg-type]
-        cut = None if world.kind == "genuine" else Cut(0, 3, 4, 3)
-        return replace(done, trace=replace(done.trace, epochs=(), cut=cut))
-
-    monkeypatch.setattr(lab, "run", run)
+    validate_the_last_batch(lab)
+    lab.changes.append(ended)
     report = lab.verify()
     assert "validated on the training data" not in {c.mutation for c in report.controls}
     (why,) = [one.why for one in report.left_out if one.mutation == "validated on the training data"]
