@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import pytest
+
 from tfmigrate.result import FileResult
 from tfmigrate.rewrite import migrate_sources
 from tfmigrate.settings import Settings
@@ -84,3 +86,17 @@ def actions(file: FileResult, code: str) -> list[str]:
 def codes(file: FileResult, action: str) -> list[str]:
     """The codes under which this was done, in order of place."""
     return [finding.code for finding in file.findings if finding.action == action]
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, *places: tuple[object, str]) -> list[int]:
+    """How often these functions are called, in a list of one number."""
+    count = [0]
+    for holder, name in places:
+        original = getattr(holder, name)
+
+        def counting(*arguments: object, original: object = original, **named: object) -> object:
+            count[0] += 1
+            return original(*arguments, **named)  # type: ignore[operator]
+
+        monkeypatch.setattr(holder, name, counting)
+    return count

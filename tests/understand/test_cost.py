@@ -8,6 +8,7 @@ from types import FrameType
 import libcst as cst
 import pytest
 
+from tests.kit import counted
 from tfmigrate import walk
 from tfmigrate.migrate import migrate_bytes
 from tfmigrate.rewrite import migrate_sources
@@ -64,25 +65,16 @@ f{this}()
 
 @pytest.mark.parametrize(("function", "count"), [(CALLED_ONCE, 100), (CALLED_TWICE, 12), (WRAPPED, 20)])
 def test_twice_the_functions_are_twice_the_work(function: str, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    evaluated = 0
-    original = Interpreter.evaluate
-
-    def counting(self: Interpreter, *arguments: object) -> object:
-        nonlocal evaluated
-        evaluated += 1
-        return original(self, *arguments)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(Interpreter, "evaluate", counting)
+    evaluated = counted(monkeypatch, (Interpreter, "evaluate"))
 
     def work(functions: int) -> int:
-        nonlocal evaluated
-        evaluated = 0
+        evaluated[0] = 0
         text = START + "".join(function.format(this=i, before=i - 1) for i in range(1, functions))
         last = f"\n\nlast = multi_gpu_model(f{functions - 1}(), gpus=2)\nlast.compile('sgd', 'mse')\n"
         file = migrate_bytes((text + ("" if function is WRAPPED else last)).encode(), "models.py", Settings())
         assert file.error is None
         assert "multi_gpu_model" not in file.after
-        return evaluated
+        return evaluated[0]
 
     once, twice = work(count), work(2 * count)
     assert once > 4 * count
@@ -109,20 +101,6 @@ PARTS = {
     "lists": "rows.append(g({n}))\nheld['k{n}'] = {n}\n",
     "models": "m{n} = Sequential([Dense({n}, input_shape=(4,))])\nm{n}.compile('sgd', 'mse')\n",
 }
-
-
-def _counted(monkeypatch: pytest.MonkeyPatch, *places: tuple[object, str]) -> list[int]:
-    """How often these functions are called, in a list of one number."""
-    count = [0]
-    for holder, name in places:
-        original = getattr(holder, name)
-
-        def counting(*arguments: object, original: object = original, **named: object) -> object:
-            count[0] += 1
-            return original(*arguments, **named)  # type: ignore[operator]
-
-        monkeypatch.setattr(holder, name, counting)
-    return count
 
 
 @pytest.mark.parametrize("kind", PARTS)
@@ -216,7 +194,7 @@ def _program(files: int) -> dict[str, str]:
 
 
 def test_a_program_of_twice_the_files_is_twice_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    joined = _counted(monkeypatch, (Interpreter, "evaluate"), (store, "join"), (walk, "_below"))
+    joined = counted(monkeypatch, (Interpreter, "evaluate"), (store, "join"), (walk, "_below"))
 
     def work(files: int) -> int:
         joined[0] = 0

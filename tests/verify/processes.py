@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -64,6 +65,15 @@ module(__name__ + '.random', set_seed=lambda seed: None)
 module(__name__ + '.nn', dropout=lambda x: x)
 """
 """A package that the probe takes for TensorFlow 1.15, and is there in no time."""
+
+
+def without_tensorflow(folder: Path, before: str = "") -> tuple[Runtime, dict[str, str]]:
+    """This interpreter, as one of TensorFlow 1.15 without Keras, and the environment in which it finds it."""
+    packages = folder / "packages"
+    packages.mkdir()
+    (packages / "tensorflow.py").write_text(before + TENSORFLOW)
+    (packages / "keras.py").write_text("raise ImportError\n")
+    return Runtime(Path(sys.executable), (3, 12, 0), "1.15.0", None), {"PYTHONPATH": str(packages)}
 
 
 def executable(path: Path, script: str) -> Path:

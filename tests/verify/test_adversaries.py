@@ -15,11 +15,10 @@ import pytest
 
 from tfmigrate.verify.run import experiment
 from tfmigrate.verify.run.launch import Command, Process, fresh
-from tfmigrate.verify.run.runtimes import Runtime
 from tfmigrate.verify.run.servers import Forked, Servers
 from tfmigrate.verify.run.world import Limits, Run, World
 
-from .processes import TENSORFLOW, running, wait_for
+from .processes import running, wait_for, without_tensorflow
 
 pytestmark = pytest.mark.starts_processes
 
@@ -32,17 +31,13 @@ Attempt = Callable[..., Run]
 @pytest.fixture(params=["new interpreter", "fork"])
 def attempt(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Attempt]:
     """Runs a script under the probe, with few limits but those given."""
-    packages = tmp_path / "packages"
-    packages.mkdir()
-    (packages / "tensorflow.py").write_text(TENSORFLOW)
-    (packages / "keras.py").write_text("raise ImportError\n")
-    runtime = Runtime(Path(sys.executable), (3, 12, 0), "1.15.0", None)
+    runtime, environment = without_tensorflow(tmp_path)
 
     def run(script: str, **limits: float) -> Run:
         program = tmp_path / "program"
         program.mkdir(exist_ok=True)
         (program / "train.py").write_text(script)
-        world = World("old", "genuine", runtime, program, "train.py", environment={"PYTHONPATH": str(packages)})
+        world = World("old", "genuine", runtime, program, "train.py", environment=environment)
         allowed = Limits(**{"seconds": 60, **limits})  # type: ignore[arg-type]
         done = experiment.run(world, allowed, folder=tmp_path / "results", launch=launch)
         assert launched == [Forked if request.param == "fork" else subprocess.Popen]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -19,26 +19,33 @@ from tfmigrate.verify.run.world import Kind, Limits, Run, World
 
 from .processes import Fake, alive, wait_for
 
-
-def start(runtime: Runtime, program: Path, tmp_path: Path, limits: Limits | None = None) -> Run:
-    world = World("old", "genuine", runtime, program, "train.py")
-    return experiment.run(world, limits or Limits(seconds=60), folder=tmp_path / "results")
+Start = Callable[..., Run]
 
 
-def test_a_hanging_script_and_its_children_are_ended(program: Path, fake: Fake, tmp_path: Path) -> None:
+@pytest.fixture
+def start(program: Path, fake: Fake, tmp_path: Path) -> Start:
+    """Runs the program with a shell script in the interpreter's place, or with the runtime given."""
+
+    def run(interpreter: str | Runtime, seconds: float = 60, **limited: int) -> Run:
+        runtime = fake(interpreter) if isinstance(interpreter, str) else interpreter
+        world = World("old", "genuine", runtime, program, "train.py")
+        return experiment.run(world, Limits(seconds, **limited), folder=tmp_path / "results")
+
+    return run
+
+
+def test_a_hanging_script_and_its_children_are_ended(start: Start, tmp_path: Path) -> None:
     pids = tmp_path / "pids"
-    runtime = fake(f"sleep 600 &\necho $! > {pids}\necho $$ >> {pids}\nwait\n")
-    result = start(runtime, program, tmp_path, Limits(seconds=1))
-    assert result.outcome == "timed out"
+    result = start(f"sleep 600 &\necho $! > {pids}\necho $$ >> {pids}\nwait\n", seconds=1)
     assert result.outcome == "timed out"
     assert result.exit_code is None
     assert "after 1 seconds, before its first training step" in result.message
     assert not any(alive(int(pid)) for pid in pids.read_text().split())
 
 
-def test_a_script_that_stands_still_is_begun_again(program: Path, fake: Fake, tmp_path: Path) -> None:
+def test_a_script_that_stands_still_is_begun_again(start: Start, tmp_path: Path) -> None:
     tries = tmp_path / "tries"
-    result = start(fake(f"echo x >> {tries}\nsleep 600\n"), program, tmp_path, Limits(seconds=60, still_seconds=1))
+    result = start(f"echo x >> {tries}\nsleep 600\n", still_seconds=1)
     assert result.outcome == "stood still"
     assert result.message == "old: train.py used no processor time for 1 seconds, before its first training step"
     assert result.notes[-1] == f"this is a second attempt: {result.message}"
@@ -46,18 +53,17 @@ def test_a_script_that_stands_still_is_begun_again(program: Path, fake: Fake, tm
     assert not list((tmp_path / "results" / "trace").iterdir())
 
 
-def test_a_second_attempt_counts_alone(program: Path, fake: Fake, tmp_path: Path) -> None:
+def test_a_second_attempt_counts_alone(start: Start, tmp_path: Path) -> None:
     tries = tmp_path / "tries"
     trace = tmp_path / "results" / "trace" / "trace.jsonl"
     step = '{"event": "step", "fit": 0, "epoch": 0, "step": 0, "loss": 0.5}'
-    runtime = fake(f"echo x >> {tries}\n[ $(wc -l < {tries}) = 2 ] && exit 3\necho '{step}' > {trace}\nsleep 600\n")
-    result = start(runtime, program, tmp_path, Limits(seconds=60, still_seconds=1))
+    script = f"echo x >> {tries}\n[ $(wc -l < {tries}) = 2 ] && exit 3\necho '{step}' > {trace}\nsleep 600\n"
+    result = start(script, still_seconds=1)
     assert (result.outcome, result.exit_code, len(result.trace.steps)) == ("crashed", 3, 0)
 
 
-def test_a_busy_script_does_not_stand_still(program: Path, fake: Fake, tmp_path: Path) -> None:
-    runtime = fake("while true; do :; done\n")
-    assert start(runtime, program, tmp_path, Limits(seconds=2, still_seconds=1)).outcome == "timed out"
+def test_a_busy_script_does_not_stand_still(start: Start) -> None:
+    assert start("while true; do :; done\n", seconds=2, still_seconds=1).outcome == "timed out"
 
 
 def test_who_may_be_waiting_for_another_run_does_not_stand_still(program: Path, fake: Fake, tmp_path: Path) -> None:
@@ -67,76 +73,72 @@ def test_who_may_be_waiting_for_another_run_does_not_stand_still(program: Path, 
     assert result.outcome == "timed out"
 
 
-def test_what_outlives_the_script_is_ended_too(program: Path, fake: Fake, tmp_path: Path) -> None:
+def test_what_outlives_the_script_is_ended_too(start: Start, tmp_path: Path) -> None:
     pids = tmp_path / "pids"
-    start(fake(f"sleep 600 > /dev/null 2>&1 &\necho $! > {pids}\n"), program, tmp_path)
+    start(f"sleep 600 > /dev/null 2>&1 &\necho $! > {pids}\n")
     assert wait_for(lambda: not alive(int(pids.read_text())))
 
 
 def test_a_child_that_ignores_a_polite_end_is_killed(
-    program: Path, fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(child, "GRACE_SECONDS", 0.5)
     pids = tmp_path / "pids"
-    runtime = fake(f"trap '' TERM\necho $$ > {pids}\nwhile true; do sleep 0.1; done\n")
-    result = start(runtime, program, tmp_path, Limits(seconds=1))
+    result = start(f"trap '' TERM\necho $$ > {pids}\nwhile true; do sleep 0.1; done\n", seconds=1)
     assert result.outcome == "timed out"
     assert not alive(int(pids.read_text()))
 
 
-def test_a_killed_child_is_named_by_its_signal(program: Path, fake: Fake, tmp_path: Path) -> None:
-    result = start(fake("echo out of memory >&2\nkill -9 $$\n"), program, tmp_path)
+def test_a_killed_child_is_named_by_its_signal(start: Start) -> None:
+    result = start("echo out of memory >&2\nkill -9 $$\n")
     assert result.outcome == "crashed"
     assert result.exit_code == -9
     assert "was killed by SIGKILL; its last line on stderr: out of memory" in result.message
 
 
-def test_an_end_without_a_word_is_a_crash(program: Path, fake: Fake, tmp_path: Path) -> None:
-    result = start(fake("exit 3\n"), program, tmp_path)
+def test_an_end_without_a_word_is_a_crash(start: Start) -> None:
+    result = start("exit 3\n")
     assert (result.outcome, result.exit_code) == ("crashed", 3)
     assert "exit code 3" in result.message
 
 
-def test_a_runtime_that_is_gone(program: Path, tmp_path: Path) -> None:
-    result = start(Runtime(tmp_path / "gone", (3, 8, 1), "2.3.4", None), program, tmp_path)
+def test_a_runtime_that_is_gone(start: Start, tmp_path: Path) -> None:
+    result = start(Runtime(tmp_path / "gone", (3, 8, 1), "2.3.4", None))
     assert result.outcome == "missing runtime"
     assert str(tmp_path / "gone") in result.message
 
 
-def test_too_much_on_the_disk_ends_the_run(program: Path, fake: Fake, tmp_path: Path) -> None:
-    runtime = fake("head -c 3000000 /dev/zero > big\nsleep 600\n")
-    result = start(runtime, program, tmp_path, Limits(seconds=60, disk_bytes=1 << 20))
+def test_too_much_on_the_disk_ends_the_run(start: Start) -> None:
+    result = start("head -c 3000000 /dev/zero > big\nsleep 600\n", disk_bytes=1 << 20)
     assert result.outcome == "over a limit"
     assert "1 MiB" in result.message
 
 
-def test_of_much_output_the_start_and_the_end_are_kept(program: Path, fake: Fake, tmp_path: Path) -> None:
-    runtime = fake("echo first\nhead -c 200000000 /dev/zero | tr '\\0' x\necho last\necho done >&2\n")
-    result = start(runtime, program, tmp_path, Limits(seconds=60, output_bytes=1000))
+def test_of_much_output_the_start_and_the_end_are_kept(start: Start) -> None:
+    script = "echo first\nhead -c 200000000 /dev/zero | tr '\\0' x\necho last\necho done >&2\n"
+    result = start(script, output_bytes=1000)
     kept = result.stdout_path.read_bytes()
     told = b"\n[... 199,999,011 bytes left out ...]\n"
     assert kept == b"first\n" + b"x" * 494 + told + b"x" * 495 + b"last\n"
     assert result.stderr_path.read_text() == "done\n"
 
 
-def test_a_script_that_prints_little_loses_nothing(program: Path, fake: Fake, tmp_path: Path) -> None:
+def test_a_script_that_prints_little_loses_nothing(start: Start) -> None:
     for size in (0, 1, 499, 500, 501, 999, 1000):
-        runtime = fake(f"head -c {size} /dev/zero | tr '\\0' x\n")
-        result = start(runtime, program, tmp_path / str(size), Limits(seconds=60, output_bytes=1000))
+        result = start(f"head -c {size} /dev/zero | tr '\\0' x\n", output_bytes=1000)
         assert result.stdout_path.read_bytes() == b"x" * size
 
 
-def test_the_last_line_of_a_chatty_crash_is_told(program: Path, fake: Fake, tmp_path: Path) -> None:
-    runtime = fake("head -c 3000000 /dev/zero | tr '\\0' '\\n' >&2\necho what was the matter >&2\nexit 3\n")
-    result = start(runtime, program, tmp_path, Limits(seconds=60, output_bytes=1000))
+def test_the_last_line_of_a_chatty_crash_is_told(start: Start) -> None:
+    script = "head -c 3000000 /dev/zero | tr '\\0' '\\n' >&2\necho what was the matter >&2\nexit 3\n"
+    result = start(script, output_bytes=1000)
     assert "its last line on stderr: what was the matter" in result.message
 
 
-def test_the_users_files_are_not_written(program: Path, fake: Fake, tmp_path: Path) -> None:
+def test_the_users_files_are_not_written(start: Start, program: Path, tmp_path: Path) -> None:
     before = {path: path.read_bytes() for path in program.iterdir()}
     scratch = tmp_path / "scratch"
-    runtime = fake(f"pwd > {scratch}\necho more >> train.py\necho model > model.h5\necho $HOME $TMPDIR >> {scratch}\n")
-    start(runtime, program, tmp_path)
+    start(f"pwd > {scratch}\necho more >> train.py\necho model > model.h5\necho $HOME $TMPDIR >> {scratch}\n")
     assert {path: path.read_bytes() for path in program.iterdir()} == before
     where, homes = scratch.read_text().splitlines()
     assert not Path(where).exists()
@@ -167,8 +169,8 @@ def test_a_run_sees_as_many_gpus_as_it_has_replicas(
     assert result.stdout_path.read_text() == f"{seen}/\n"
 
 
-def test_nothing_waits_for_standard_input(program: Path, fake: Fake, tmp_path: Path) -> None:
-    result = start(fake("read answer && exit 5\nexit 4\n"), program, tmp_path)
+def test_nothing_waits_for_standard_input(start: Start) -> None:
+    result = start("read answer && exit 5\nexit 4\n")
     assert result.exit_code == 4
 
 

@@ -223,6 +223,14 @@ def attack(
     return ended, printed[0].read_text(), printed[1].read_text()
 
 
+def ended_by(place: Place, level: Level, script: str, **limited: int) -> tuple[Ended, str]:
+    """How such a run ended under these limits, and its errors."""
+    limits = limits_of(**limited)
+    with Together(limits) as together:
+        ended, _, errors = attack(place, level, script, limits, together)
+    return ended, errors
+
+
 @dataclass(frozen=True)
 class Siege:
     """What became of the attacks: in the words of the script, and as the host saw it."""
@@ -346,9 +354,8 @@ def test_memory_that_lies_in_dev_shm(place: Place, level: Level) -> None:
         "import time\nwith open('/dev/shm/big', 'wb') as file:\n    for _ in range(150):\n"
         "        file.write(b'1' * (1 << 20))\ntime.sleep(20)\n"
     )
-    limits = limits_of(memory_bytes=152 << 20)  # the interpreter takes more than what is left
-    with Together(limits) as together:
-        ended, _, errors = attack(place, level, script, limits, together)
+    most = 152 << 20  # the interpreter takes more than what is left
+    ended, errors = ended_by(place, level, script, memory_bytes=most)
     assert ended.reason == "memory", errors
 
 
@@ -374,11 +381,8 @@ for _ in range(600):
 def test_a_fork_bomb(place: Place, level: Level) -> None:
     """One that takes its time where processes have to be looked at and the kernel counts none: of root in bubblewrap, a
     fast one was seen to outrun the looks on a busy machine."""
-    limits = limits_of(processes=30)
-    with Together(limits) as together:
-        counted = level == "namespaces" or (level in APART and place.user != 0)
-        script = BOMB if counted else SLOW_BOMB
-        ended, _, errors = attack(place, level, script, limits, together)
+    counted = level == "namespaces" or (level in APART and place.user != 0)
+    ended, errors = ended_by(place, level, BOMB if counted else SLOW_BOMB, processes=30)
     assert ended.reason == "processes", errors
     assert wait_for(lambda: not running_in(place.folder))
 
@@ -404,9 +408,7 @@ def test_a_disk_that_is_filled(place: Place, level: Level, where: str) -> None:
         f"    with open({where!r} + 'file-%d' % number, 'wb') as file:\n        file.write(b'1' * (1 << 20))\n"
         "    time.sleep(0.05)\n"
     )
-    limits = limits_of(disk_bytes=20 << 20)
-    with Together(limits) as together:
-        ended, _, errors = attack(place, level, script, limits, together)
+    ended, errors = ended_by(place, level, script, disk_bytes=20 << 20)
     assert ended.reason == "disk", errors
 
 
@@ -418,9 +420,7 @@ def test_a_run_that_was_ended_takes_its_daemons_along(place: Place, level: Level
         "        signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
         f"        os.execve('/bin/sleep', [{name!r}, '600'], {{}})\n    os._exit(0)\nos.wait()\ntime.sleep(600)\n"
     )
-    limits = limits_of(seconds=2)
-    with Together(limits) as together:
-        ended, _, errors = attack(place, level, script, limits, together)
+    ended, errors = ended_by(place, level, script, seconds=2)
     assert ended.reason == "time", errors
     assert wait_for(lambda: not running(name))
 

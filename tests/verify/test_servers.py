@@ -24,7 +24,7 @@ from tfmigrate.verify.run.scratch import MARK
 from tfmigrate.verify.run.servers import Forked, Servers
 from tfmigrate.verify.run.world import Limits, Run, World
 
-from .processes import TENSORFLOW, alive, dead_soon, wait_for
+from .processes import alive, dead_soon, wait_for, without_tensorflow
 
 pytestmark = [
     pytest.mark.starts_processes,
@@ -79,18 +79,14 @@ def known() -> Iterator[Servers]:
 @pytest.fixture
 def begin(tmp_path: Path, known: Servers) -> Begin:
     """Runs a script where a few names stand in for TensorFlow, which notes each time that it is imported."""
-    packages = tmp_path / "packages"
-    packages.mkdir()
-    (packages / "tensorflow.py").write_text(f"IMPORTS = {str(tmp_path / 'imports')!r}\n{IMPORTED}{TENSORFLOW}")
-    (packages / "keras.py").write_text("raise ImportError\n")
-    runtime = Runtime(Path(sys.executable), (3, 12, 0), "1.15.0", None)
+    runtime, environment = without_tensorflow(tmp_path, f"IMPORTS = {str(tmp_path / 'imports')!r}\n{IMPORTED}")
     count = iter(range(100))
 
     def run(script: str, launch: Launch = known.launch, seconds: float = 60, **world: Any) -> Run:
         program = tmp_path / "program"
         program.mkdir(exist_ok=True)
         (program / "train.py").write_text(script)
-        world["environment"] = {"PYTHONPATH": str(packages), **world.get("environment", {})}
+        world["environment"] = {**environment, **world.get("environment", {})}
         made = World("old", "genuine", runtime, program, "train.py", **world)
         return experiment.run(made, Limits(seconds=seconds), tmp_path / f"results {next(count)}", launch=launch)
 

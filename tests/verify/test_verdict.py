@@ -658,20 +658,16 @@ def test_what_does_not_run_in_float64_is_judged_as_it_is(kind: str, growing: Gro
     assert any("in float64, which would show" in note and "is written out (old.py:3)" in note for note in report.notes)
 
 
-def test_where_the_old_script_parts_between_kerases_the_steps_before_are_compared(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_the_old_script_parts_between_kerases_the_steps_before_are_compared(lab: Laboratory) -> None:
     """As rounding does that makes a pooling layer choose another value: each run parts at a step of its own."""
     after = {"restored on Keras 2": 7, "migrated on Keras 3": 9}
 
-    class Parting(Laboratory):
-        def run(self, world: World, *given: Any) -> Run:
-            run = super().run(world, *given)
-            first = after.get(world.role, len(run.trace.steps))
-            steps = (replace(s, loss=s.loss * (1 if i < first else 1.001)) for i, s in enumerate(run.trace.steps))
-            return replace(run, trace=replace(run.trace, steps=tuple(steps)))
+    def parting(run: Run) -> Run:
+        first = after.get(run.world.role, len(run.trace.steps))
+        steps = (replace(s, loss=s.loss * (1 if i < first else 1.001)) for i, s in enumerate(run.trace.steps))
+        return replace(run, trace=replace(run.trace, steps=tuple(steps)))
 
-    lab = Parting(tmp_path, monkeypatch)
+    lab.changes.append(parting)
     report = lab.finds("EQUIVALENT")
     assert "over the first 7 steps, after which the old script's own runs differ" in report.reason
     after["migrated on Keras 3"] = 5
