@@ -35,7 +35,7 @@ def draw_terminal() -> None:
             shutil.copy(script, f"{name}.py")
         Path("to_gpus.py").write_text(rules.by_code()["TFM102"].examples[0].before)
         settings = Settings(from_version="keras==2.2.4")
-        shown = terminal.render(migrate.check(["."], settings), settings)
+        shown = terminal.render(migrate.check(["."], settings))
     console = Console(record=True, width=110, file=io.StringIO(), force_terminal=True)
     console.print("[bold]$ tfmigrate check .[/bold]")
     console.print(Text.from_ansi(shown))

@@ -55,7 +55,7 @@ def test_what_is_reached_through_a_moved_name_is_told_as_a_whole() -> None:
 
 def test_a_rule_that_says_the_same_of_many_places_is_one_line_of_the_report() -> None:
     file = migrated("from keras.layers import Dense, Dropout\nfrom keras.models import Sequential\n")
-    lines = [line for line in text.render(Result((file,), 1), Settings()).splitlines() if "TFM203" in line]
+    lines = [line for line in text.render(Result((file,), 1)).splitlines() if "TFM203" in line]
     assert lines == ["program.py:1:1: TFM203 keras becomes tensorflow.keras [can be rewritten] (also at 2:1)"]
 
 

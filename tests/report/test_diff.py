@@ -10,7 +10,6 @@ from tests.conftest import git
 from tfmigrate.files import source
 from tfmigrate.report import diff
 from tfmigrate.result import FileResult, Result
-from tfmigrate.settings import Settings
 
 BODY = "".join(f"line {n}\n" for n in range(30))
 
@@ -39,7 +38,7 @@ def test_git_apply_turns_before_into_after(project: Path, before: bytes, after: 
     file.write_bytes(before)
     old, new = source.decode(before), source.decode(after)
     result = Result((FileResult(path, "migrated", before=old.text, after=new.text, encoding=old.encoding),), 1)
-    patch = diff.render(result, Settings()).encode("utf-8", "surrogateescape")
+    patch = diff.render(result).encode("utf-8", "surrogateescape")
     Path("the.patch").write_bytes(patch)
     git("apply", "--check", "the.patch")
     git("apply", "the.patch")
@@ -47,7 +46,7 @@ def test_git_apply_turns_before_into_after(project: Path, before: bytes, after: 
 
 
 def test_several_files_in_one_patch_and_unchanged_ones_left_out(project: Path, result: Result) -> None:
-    patch = diff.render(result, Settings())
+    patch = diff.render(result)
     assert patch.count("diff --git") == 1
     assert "-y = wrap(m)\n+y = m\n" in patch
-    assert diff.render(Result((), 3), Settings()) == ""
+    assert diff.render(Result((), 3)) == ""

@@ -18,7 +18,6 @@ from tfmigrate.report import github, gitlab, junit, rdjson, sarif
 from tfmigrate.report import json as json_report
 from tfmigrate.report.fingerprint import fingerprinted
 from tfmigrate.result import FileResult, Finding, Result
-from tfmigrate.settings import Settings
 
 FINDING = {
     "type": "object",
@@ -61,7 +60,7 @@ SCHEMA = {
 
 
 def test_json_keeps_the_schema_of_the_design(result: Result) -> None:
-    document = json.loads(json_report.render(result, Settings()))
+    document = json.loads(json_report.render(result))
     jsonschema.validate(document, SCHEMA)
     assert [file["status"] for file in document["files"]] == ["migrated", "error", "refused"]
     assert document["files"][0]["findings"][0] == {
@@ -91,7 +90,7 @@ def test_json_keeps_the_schema_of_the_design(result: Result) -> None:
 
 @pytest.mark.usefixtures("fake_rewrite")
 def test_sarif(result: Result) -> None:
-    document = json.loads(sarif.render(result, Settings()))
+    document = json.loads(sarif.render(result))
     (run,) = document["runs"]
     assert document["version"] == "2.1.0"
     rules = run["tool"]["driver"]["rules"]
@@ -115,7 +114,7 @@ def test_sarif(result: Result) -> None:
 
 
 def test_sarif_without_findings() -> None:
-    (run,) = json.loads(sarif.render(Result((), 1), Settings()))["runs"]
+    (run,) = json.loads(sarif.render(Result((), 1)))["runs"]
     assert run["results"] == []
     assert run["invocations"][0]["executionSuccessful"] is True
 
@@ -123,7 +122,7 @@ def test_sarif_without_findings() -> None:
 def test_sarif_location_is_relative_to_the_current_folder(project: Path) -> None:
     path = str(project / "src" / "a.py")
     result = Result((FileResult(path, "refused", (Finding(1, 1, "TFM101", "m", "refuse"),)),), 1)
-    place = json.loads(sarif.render(result, Settings()))["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
+    place = json.loads(sarif.render(result))["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"] == "src/a.py"
 
 
@@ -161,7 +160,7 @@ TEXTS = [
 def test_the_fix_of_sarif_makes_the_new_text(project: Path, before: str, after: str) -> None:
     finding = Finding(1, 1, "TFM001", "m", "rewrite")
     result = Result((FileResult("a.py", "migrated", (finding,), before=before, after=after),), 1)
-    (found,) = json.loads(sarif.render(result, Settings()))["runs"][0]["results"]
+    (found,) = json.loads(sarif.render(result))["runs"][0]["results"]
     assert applied(found["fixes"][0], {"a.py": before}) == {"a.py": after}
 
 
@@ -171,7 +170,7 @@ def test_the_fix_of_sarif_is_that_of_the_whole_program(project: Path) -> None:
         FileResult(f"{name} é.py", "migrated", (finding, finding), before=f"{name}\n", after="new\n") for name in "abc"
     )
     result = Result((one, two, other), 3, programs=((one.path, two.path), (other.path,)))
-    results = json.loads(sarif.render(result, Settings()))["runs"][0]["results"]
+    results = json.loads(sarif.render(result))["runs"][0]["results"]
     fixes = [found.get("fixes", [None])[0] for found in results]
     assert [fix is not None for fix in fixes] == [True, False] * 3
     texts = {file.path: file.before for file in result.files}
@@ -182,15 +181,15 @@ def test_the_fix_of_sarif_is_that_of_the_whole_program(project: Path) -> None:
 def test_what_is_applied_has_no_fix() -> None:
     finding = Finding(1, 1, "TFM001", "m", "rewrite", applied=True)
     result = Result((FileResult("a.py", "migrated", (finding,), before="a\n", after="b\n"),), 1)
-    assert "fixes" not in json.loads(sarif.render(result, Settings()))["runs"][0]["results"][0]
+    assert "fixes" not in json.loads(sarif.render(result))["runs"][0]["results"][0]
 
 
 def test_a_rule_has_the_address_that_the_package_names(result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
     for site in ("https://example.org/docs/", ""):
         monkeypatch.setattr(rules, "_documentation", lambda site=site: site)
-        first = json.loads(sarif.render(result, Settings()))["runs"][0]["tool"]["driver"]["rules"][0]
+        first = json.loads(sarif.render(result))["runs"][0]["tool"]["driver"]["rules"][0]
         assert first.get("helpUri", "") == (f"{site}rules/TFM001/" if site else "")
-        code = json.loads(rdjson.render(result, Settings()))["diagnostics"][0]["code"]
+        code = json.loads(rdjson.render(result))["diagnostics"][0]["code"]
         assert code.get("url", "") == (f"{site}rules/TFM001/" if site else "")
 
 
@@ -248,7 +247,7 @@ CODE_QUALITY = {
 
 
 def test_gitlab(result: Result) -> None:
-    rows = json.loads(gitlab.render(result, Settings()))
+    rows = json.loads(gitlab.render(result))
     jsonschema.validate(rows, CODE_QUALITY)
     assert [(row["check_name"], row["severity"]) for row in rows] == [
         ("TFM001", "major"),
@@ -262,11 +261,11 @@ def test_gitlab(result: Result) -> None:
 
 
 def test_gitlab_of_nothing_is_an_empty_list() -> None:
-    assert json.loads(gitlab.render(Result((), 1), Settings())) == []
+    assert json.loads(gitlab.render(Result((), 1))) == []
 
 
 def test_rdjson(result: Result) -> None:
-    document = json.loads(rdjson.render(result, Settings()))
+    document = json.loads(rdjson.render(result))
     assert document["source"]["name"] == "tfmigrate"
     first, refused, warned, broken = document["diagnostics"]
     assert first["location"] == {"path": "a b.py", "range": {"start": {"line": 2, "column": 5}}}
@@ -275,22 +274,22 @@ def test_rdjson(result: Result) -> None:
     assert broken["location"] == {"path": "broken.py"}
     assert not any("suggestions" in one for one in document["diagnostics"])
     wide = FileResult("a.py", "refused", (Finding(1, 6, "TFM101", "m", "refuse"),), before="é = \N{PARTY POPPER}(m)\n")
-    (one,) = json.loads(rdjson.render(Result((wide,), 1), Settings()))["diagnostics"]
+    (one,) = json.loads(rdjson.render(Result((wide,), 1)))["diagnostics"]
     assert one["location"]["range"]["start"]["column"] == 10, "of bytes"
 
 
 def test_github_escapes_what_would_end_a_command(result: Result) -> None:
-    lines = github.render(result, Settings()).splitlines()
+    lines = github.render(result).splitlines()
     assert lines[0] == (
         "::warning file=a b.py,line=2,col=5,title=TFM001::the wrap goes: 100%25 sure,%0Asee above [can be rewritten]"
     )
     assert [line.split(" ")[0] for line in lines[:4]] == ["::warning", "::error", "::error", "::warning"]
     odd = Result((FileResult("a,b:c.py", "refused", (Finding(1, 1, "TFM101", "m", "refuse"),)),), 1)
-    assert github.render(odd, Settings()).startswith("::error file=a%2Cb%3Ac.py,line=1,")
+    assert github.render(odd).startswith("::error file=a%2Cb%3Ac.py,line=1,")
 
 
 def test_junit(result: Result) -> None:
-    suite = ElementTree.fromstring(junit.render(result, Settings()))[0]
+    suite = ElementTree.fromstring(junit.render(result))[0]
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "2", "1")
     migrated, broken, far = suite
     assert (migrated.find("failure").text or "").startswith("2:5: TFM001")  # type: ignore[union-attr]
@@ -301,8 +300,6 @@ def test_junit(result: Result) -> None:
 
 def test_junit_after_fix_passes() -> None:
     finding = Finding(2, 5, "TFM001", "m", "rewrite", applied=True)
-    suite = ElementTree.fromstring(junit.render(Result((FileResult("a.py", "migrated", (finding,)),), 1), Settings()))[
-        0
-    ]
+    suite = ElementTree.fromstring(junit.render(Result((FileResult("a.py", "migrated", (finding,)),), 1)))[0]
     assert suite.get("failures") == "0"
     assert "rewritten" in (suite[0].findtext("system-out") or "")

@@ -23,7 +23,7 @@ from tfmigrate.printable import everywhere, uncoloured, visible
 from tfmigrate.report import diff, github, junit, sarif, terminal, text
 from tfmigrate.report import json as json_report
 from tfmigrate.result import FileResult, Finding, Result
-from tfmigrate.settings import Format, Settings
+from tfmigrate.settings import Format
 from tfmigrate.verify.report import junit as verify_junit
 from tfmigrate.verify.report import page, pull_request
 from tfmigrate.verify.report import terminal as verify_terminal
@@ -74,7 +74,7 @@ def words(request: pytest.FixtureRequest) -> str:
 
 
 def test_text(words: str) -> None:
-    shown = text.render(hostile(words), Settings())
+    shown = text.render(hostile(words))
     assert not obeyed(shown)
     assert len(shown.splitlines()) == 6
     assert shown.splitlines()[-2].startswith("3 files checked: ")
@@ -83,7 +83,7 @@ def test_text(words: str) -> None:
 
 def test_terminal(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "2000")
-    shown = terminal.render(hostile(words), Settings())
+    shown = terminal.render(hostile(words))
     assert not obeyed(COLOURS.sub("", shown))
     assert set(COLOURS.findall(shown)) <= {
         f"\x1b[{n}m" for n in ("0", "1", "2", "31", "32", "33", "36", "1;31", "1;32")
@@ -91,13 +91,13 @@ def test_terminal(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_github(words: str) -> None:
-    shown = github.render(hostile(words), Settings())
+    shown = github.render(hostile(words))
     assert not obeyed(shown)
     assert [line.split(" ")[0] for line in shown.splitlines()[:-2]] == ["::warning", "::error", "::error", "::notice"]
 
 
 def test_junit(words: str) -> None:
-    shown = junit.render(hostile(words), Settings())
+    shown = junit.render(hostile(words))
     assert not obeyed(shown, "\n\t")
     suite = ElementTree.fromstring(shown.encode())[0]
     assert [case.tag for case in suite] == ["testcase"] * 3
@@ -106,7 +106,7 @@ def test_junit(words: str) -> None:
 
 @pytest.mark.parametrize("form", [json_report, sarif])
 def test_json_and_sarif(words: str, form: object) -> None:
-    shown = form.render(hostile(words), Settings())  # type: ignore[attr-defined]
+    shown = form.render(hostile(words))  # type: ignore[attr-defined]
     assert shown.isascii()
     assert not obeyed(shown)
     document = json.loads(shown)
@@ -119,7 +119,7 @@ def test_json_and_sarif(words: str, form: object) -> None:
 
 def test_the_path_of_json_is_the_path() -> None:
     odd = hostile("a\n\x1b\u202e.py")
-    assert json.loads(json_report.render(odd, Settings()))["files"][0]["path"] == "a\n\x1b\u202e.py"
+    assert json.loads(json_report.render(odd))["files"][0]["path"] == "a\n\x1b\u202e.py"
 
 
 @pytest.mark.parametrize("name", ["new\nline \x1b[2J\u202e.py", "bytes \udcff.py", 'tab\t"quote\\.py', "\x7f.py"])
@@ -127,7 +127,7 @@ def test_a_patch_in_a_pipe_is_one_that_git_takes(project: Path, name: str) -> No
     git("init", "-q")
     before, after = f"a = '{CLEAN}\x85\u202e\x0c'\nb\r\n", "a = 1\nb\r\n"
     Path(name).write_bytes(before.encode())
-    patch = diff.render(Result((FileResult(name, "migrated", before=before, after=after),), 1), Settings())
+    patch = diff.render(Result((FileResult(name, "migrated", before=before, after=after),), 1))
     Path("the.patch").write_bytes(patch.encode("utf-8", "surrogateescape"))
     git("apply", "the.patch")
     assert Path(name).read_bytes() == after.encode()

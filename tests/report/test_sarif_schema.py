@@ -15,7 +15,6 @@ from tests.conftest import ROOT, Tfmigrate
 from tests.files.test_notebook import written
 from tfmigrate.report import sarif
 from tfmigrate.result import Result
-from tfmigrate.settings import Settings
 
 SCHEMA = Path(__file__).with_name("sarif-schema-2.1.0.json")
 
@@ -26,7 +25,7 @@ def schema() -> Any:
 
 
 def test_all_kinds_of_findings(schema: Any, result: Result) -> None:
-    document = json.loads(sarif.render(result, Settings()))
+    document = json.loads(sarif.render(result))
     jsonschema.validate(document, schema)
     assert {one["level"] for one in document["runs"][0]["results"]} == {"warning", "error", "note"}
 
@@ -52,7 +51,7 @@ def test_a_real_project(schema: Any, project: Path, tfmigrate: Tfmigrate) -> Non
     ],
 )
 def test_the_schema_catches_mistakes(schema: Any, result: Result, break_it: Callable[[Any], object]) -> None:
-    document = copy.deepcopy(json.loads(sarif.render(result, Settings())))
+    document = copy.deepcopy(json.loads(sarif.render(result)))
     break_it(document)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(document, schema)

@@ -50,11 +50,11 @@ def test_the_services_are_told_so(project: Path) -> None:
         "model.compile(Adam(lr=0.1), 'mse')\nmodel.fit(x, y)\n"
     )
     result = migrate.check(["."], Settings(jobs=1))
-    (run,) = json.loads(sarif.render(result, Settings()))["runs"]
+    (run,) = json.loads(sarif.render(result))["runs"]
     levels = {(one["ruleId"], one["level"]) for one in run["results"]}
     assert {("TFM001", "warning"), ("TFM203", "note"), ("TFM202", "warning")} <= levels
     assert all(level in get_args(Severity) for _, level in levels)
-    shown = github.render(result, Settings())
+    shown = github.render(result)
     assert "::notice file=a.py,line=1," in shown
     assert "title=TFM001::" in shown
     assert not any("TFM203" in line for line in shown.splitlines() if line.startswith(("::warning", "::error")))

@@ -7,11 +7,10 @@ import pytest
 
 from tfmigrate.report import terminal, text
 from tfmigrate.result import FileResult, Finding, Result
-from tfmigrate.settings import Settings
 
 
 def test_one_line_a_finding_then_the_counts(result: Result) -> None:
-    assert text.render(result, Settings()).splitlines() == [
+    assert text.render(result).splitlines() == [
         "a b.py:2:5: TFM001 the wrap goes: 100% sure, see above [can be rewritten]",
         "broken.py: error: line 3: syntax error: invalid syntax; mend it",
         "far.py:1:1: TFM101 unknown callers [refused]",
@@ -25,18 +24,18 @@ def test_one_line_a_finding_then_the_counts(result: Result) -> None:
 def test_after_fix(result: Result) -> None:
     finding = Finding(2, 5, "TFM001", "m", "rewrite", applied=True)
     done = Result((FileResult("a.py", "migrated", (finding,)),), scanned=1)
-    assert text.render(done, Settings()) == "a.py:2:5: TFM001 m [rewritten]\n1 file checked: 1 file migrated.\n"
+    assert text.render(done) == "a.py:2:5: TFM001 m [rewritten]\n1 file checked: 1 file migrated.\n"
 
 
 @pytest.mark.parametrize(("scanned", "told"), [(0, "0 files"), (1, "1 file"), (2, "2 files")])
 def test_nothing_found(scanned: int, told: str) -> None:
-    assert text.render(Result((), scanned), Settings()) == f"{told} checked, nothing to migrate.\n"
+    assert text.render(Result((), scanned)) == f"{told} checked, nothing to migrate.\n"
 
 
 def test_terminal_says_the_same_with_the_source_line(result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    coloured = terminal.render(result, Settings())
+    coloured = terminal.render(result)
     assert "\x1b[" in coloured
     plain = re.sub(r"\x1b\[[0-9;]*m", "", coloured)
     assert "  TFM001 the wrap goes: 100% sure, see above [can be rewritten]" in plain
@@ -47,14 +46,14 @@ def test_terminal_says_the_same_with_the_source_line(result: Result, monkeypatch
 
 def test_terminal_takes_no_source_for_markup(result: Result) -> None:
     file = replace(result.files[2], before="x = m[bold]  # [/red] :smile:\n", path="[red].py")
-    shown = terminal.render(Result((file,), 1), Settings())
+    shown = terminal.render(Result((file,), 1))
     assert "m[bold]  # [/red] :smile:" in shown
     assert "[red].py" in shown
 
 
 def test_terminal_honours_no_color(result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    assert not re.search(r"\x1b\[[0-9;]*3[0-9]m", terminal.render(result, Settings()))
+    assert not re.search(r"\x1b\[[0-9;]*3[0-9]m", terminal.render(result))
 
 
 def test_terminal_says_a_thing_once_and_hangs_long_messages(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,7 +61,7 @@ def test_terminal_says_a_thing_once_and_hangs_long_messages(monkeypatch: pytest.
     places = [(1, 1), (1, 9), *((line, 1) for line in range(2, 9))]
     findings = tuple(Finding(line, column, "TFM203", "a name " * 10, "rewrite") for line, column in places)
     before = "".join(f"import keras as k{line}\n" for line in range(1, 9))
-    shown = terminal.render(Result((FileResult("a.py", "migrated", findings, before=before),), 1), Settings())
+    shown = terminal.render(Result((FileResult("a.py", "migrated", findings, before=before),), 1))
     lines = re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines()
     assert lines[1].startswith("  TFM203 a name")
     assert lines[2].startswith("    ")

@@ -13,7 +13,6 @@ from tfmigrate.printable import visible
 from tfmigrate.report import diff
 from tfmigrate.report.text import alike, also, path, reported, told
 from tfmigrate.result import Result
-from tfmigrate.settings import Settings
 
 _ANSWERS = ("y", "n", "a", "q")
 _HELP = "y: write it; n: leave it; a: write it and all others; q: leave it and all others"
@@ -23,10 +22,7 @@ _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 class Questions:
     """Shows programs on stdout and takes answers from stdin; remembers only `a` and `q`."""
 
-    def __init__(
-        self, settings: Settings, colour: Literal["auto", "always", "never"], before: Callable[[], None]
-    ) -> None:
-        self.settings = settings
+    def __init__(self, colour: Literal["auto", "always", "never"], before: Callable[[], None]) -> None:
         self.before = before
         """Called before something is shown."""
         self.colour = colour == "always" or (colour == "auto" and sys.stdout.isatty() and not os.getenv("NO_COLOR"))
@@ -41,7 +37,7 @@ class Questions:
         for file in program.files:
             for first, *others in alike(reported(file)):
                 click.echo(visible(f"{path(file)}:{told(first)}{also(others)}"))
-        patch = visible(diff.render(program, self.settings), "\n\t")
+        patch = visible(diff.render(program), "\n\t")
         for line in patch.splitlines():
             hue = _COLOURS.get(line[:1]) if not line.startswith(("+++", "---")) else None
             shown = click.style(line, fg=hue, bold=True if hue is None else None) if line[:1] != " " else line

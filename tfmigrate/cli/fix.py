@@ -54,7 +54,7 @@ def fix(
 def _asking(choices: Choices, progress: Progress) -> Callable[[Result], bool]:
     from tfmigrate.cli.asking import Questions
 
-    return Questions(choices.settings, choices.output.colour, progress.clear).accept
+    return Questions(choices.output.colour, progress.clear).accept
 
 
 def _print_patch(paths: tuple[str, ...], changed: str | None, stdin_filename: str, choices: Choices) -> int:
@@ -65,7 +65,7 @@ def _print_patch(paths: tuple[str, ...], changed: str | None, stdin_filename: st
         result = result_of(migrate.migrate_bytes(read_stdin(), stdin_filename, chosen))
     else:
         result = migrate.check(paths_of(paths, changed), chosen)
-    patch = diff.render(result, chosen)
+    patch = diff.render(result)
     # `git apply` needs every byte as it is, also those that are no UTF-8, which are surrogates here.
     file = choices.output.file
     shown = visible(patch, "\n\t") if sys.stdout.isatty() and file is None else patch

@@ -82,10 +82,12 @@ def _rendered(result: Result, chosen: Settings, output: Output, to_terminal: boo
 
         colour = {"always": True, "never": False, "auto": None if to_terminal else False}[output.colour]
         # The terminal's own colours are escape sequences too: that report takes care of the text from others itself.
-        return terminal.render(result, chosen, colour, with_counts=not output.quiet).encode()
+        return terminal.render(result, colour, with_counts=not output.quiet).encode()
     form = "text" if grouped else form
     more = {"with_counts": not output.quiet} if form in ("text", "statistics") else {}
-    return visible(str(import_module(f"tfmigrate.report.{form}").render(result, chosen, **more)), "\n").encode()
+    if output.statistics:
+        more["as_json"] = chosen.format == "json"
+    return visible(str(import_module(f"tfmigrate.report.{form}").render(result, **more)), "\n").encode()
 
 
 def write(text: str) -> None:

@@ -1,1 +1,1 @@
-"""One Result, many forms; each module has `render(result, settings) -> str`."""
+"""One Result, many forms; each module has `render(result) -> str`."""

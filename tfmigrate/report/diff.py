@@ -7,10 +7,9 @@ import os
 from collections.abc import Iterator
 
 from tfmigrate.result import FileResult, Result
-from tfmigrate.settings import Settings
 
 
-def render(result: Result, settings: Settings) -> str:
+def render(result: Result) -> str:
     """All changes as one patch, paths relative to the current folder.
 
     A patch holds each file's own bytes, so write it as UTF-8 with `surrogateescape`: bytes that are no UTF-8 (a

@@ -6,12 +6,11 @@ from tfmigrate.printable import visible
 from tfmigrate.report.severity import Severity, severity
 from tfmigrate.report.text import counts, outcome, reported
 from tfmigrate.result import Result
-from tfmigrate.settings import Settings
 
 _COMMANDS: dict[Severity, str] = {"error": "error", "warning": "warning", "note": "notice"}
 
 
-def render(result: Result, settings: Settings) -> str:
+def render(result: Result) -> str:
     """One `::error file=...::message` (or warning, notice) a finding, then the counts as a plain line of the log."""
     lines = []
     for file in result.files:

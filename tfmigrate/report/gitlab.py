@@ -11,13 +11,12 @@ from tfmigrate.report.fingerprint import fingerprint, fingerprinted
 from tfmigrate.report.severity import Severity, severity
 from tfmigrate.report.text import one_line, outcome
 from tfmigrate.result import FileResult, Result
-from tfmigrate.settings import Settings
 
 SEVERITIES: dict[Severity, str] = {"error": "critical", "warning": "major", "note": "info"}
 """GitLab knows info, minor, major, critical and blocker."""
 
 
-def render(result: Result, settings: Settings) -> str:
+def render(result: Result) -> str:
     """A JSON list; what is suppressed is left out, a file in error stands at its first line."""
     rows = [
         {

@@ -8,10 +8,9 @@ from typing import Any
 from tfmigrate.printable import visible
 from tfmigrate.report.summary import is_left, summarize
 from tfmigrate.result import FileResult, Finding, Result
-from tfmigrate.settings import Settings
 
 
-def render(result: Result, settings: Settings) -> str:
+def render(result: Result) -> str:
     """`{"version", "files": [{"path", "status", "findings": [...]}], "summary"}`; a file in error has "error" too.
 
     So has one that was skipped: there it says why.

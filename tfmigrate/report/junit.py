@@ -7,10 +7,9 @@ from xml.etree import ElementTree
 from tfmigrate.junit import document
 from tfmigrate.report.text import failure, one_line, path, told
 from tfmigrate.result import FileResult, Finding, Result
-from tfmigrate.settings import Settings
 
 
-def render(result: Result, settings: Settings) -> str:
+def render(result: Result) -> str:
     """Rewrites not yet applied and refusals are failures, files in error are errors, the rest is output."""
     return document("tfmigrate", [_case(file) for file in result.files])
 

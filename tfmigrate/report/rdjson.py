@@ -15,12 +15,11 @@ from tfmigrate.report.severity import severity
 from tfmigrate.report.text import outcome
 from tfmigrate.result import FileResult, Finding, Result
 from tfmigrate.rules import address
-from tfmigrate.settings import Settings
 
 SEVERITIES = {"error": "ERROR", "warning": "WARNING", "note": "INFO"}
 
 
-def render(result: Result, settings: Settings) -> str:
+def render(result: Result) -> str:
     """What is suppressed is left out; a file in error has a diagnostic without a line."""
     diagnostics = [_diagnostic(file, finding) for file, finding in result.findings if finding.action != "suppressed"]
     diagnostics += [

@@ -14,12 +14,11 @@ from tfmigrate.printable import visible
 from tfmigrate.report.fingerprint import fingerprinted
 from tfmigrate.report.severity import severity
 from tfmigrate.result import FileResult, Finding, Result, lines_of
-from tfmigrate.settings import Settings
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def render(result: Result, settings: Settings) -> str:
+def render(result: Result) -> str:
     """One run; suppressed uses carry a suppression, files in error are notifications of an unsuccessful
     invocation, paths that were skipped notes of a successful one."""
     codes = sorted({finding.code for _, finding in result.findings})

@@ -12,7 +12,6 @@ from rich.text import Text
 from tfmigrate.printable import visible
 from tfmigrate.report.text import alike, counts, failure, one_line, outcome, path, place, reported
 from tfmigrate.result import Cell, FileResult, Finding, Result
-from tfmigrate.settings import Settings
 
 _COLOURS = {"rewrite": "green", "refuse": "red", "warn": "yellow"}
 _UNBROKEN = "\ue000"
@@ -21,7 +20,7 @@ _LINES = 5
 """Lines of the program that are shown of one finding."""
 
 
-def render(result: Result, settings: Settings, colour: bool | None = None, with_counts: bool = True) -> str:
+def render(result: Result, colour: bool | None = None, with_counts: bool = True) -> str:
     """As `text.render`, grouped by file and message; with ANSI colours, by default unless NO_COLOR is set."""
     stream = io.StringIO()
     width = shutil.get_terminal_size().columns

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Sequence
 from tfmigrate.printable import visible
 from tfmigrate.report.summary import summarize, what_is_left
 from tfmigrate.result import FileResult, Finding, Result
-from tfmigrate.settings import Settings
 
 
-def render(result: Result, settings: Settings, with_counts: bool = True) -> str:
+def render(result: Result, with_counts: bool = True) -> str:
     """All findings and errors in path order, then one line of counts."""
     lines = []
     for file in result.files:
