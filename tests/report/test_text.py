@@ -21,7 +21,7 @@ def test_one_line_a_finding_then_the_counts(result: Result) -> None:
     ]
 
 
-def test_after_fix(result: Result) -> None:
+def test_after_fix() -> None:
     finding = Finding(2, 5, "TFM001", "m", "rewrite", applied=True)
     done = Result((FileResult("a.py", "migrated", (finding,)),), scanned=1)
     assert text.render(done) == "a.py:2:5: TFM001 m [rewritten]\n1 file checked: 1 file migrated.\n"

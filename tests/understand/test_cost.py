@@ -104,7 +104,7 @@ PARTS = {
 
 
 @pytest.mark.parametrize("kind", PARTS)
-def test_a_file_of_twice_the_size_is_twice_the_work(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_twice_the_size_is_twice_the_work(kind: str) -> None:
     """Calls of Python functions of this project, which are what a run's time goes with."""
 
     def work(number: int) -> int:

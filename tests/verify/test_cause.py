@@ -531,7 +531,7 @@ def test_settings_stand_side_by_side(tmp_path: Path) -> None:
     assert "sgd(learning_rate=0.5, momentum=0.9) became sgd(learning_rate=0.5)" in found.cause
 
 
-def test_what_a_graph_died_of_comes_before_where(tmp_path: Path) -> None:
+def test_what_a_graph_died_of_comes_before_where() -> None:
     several = (
         "InvalidArgumentError: Graph execution error:\n\nDetected at node PyFunc defined at (most recent call last):\n"
         "<stack traces unavailable>\n2 root error(s) found.\n  (0) INVALID_ARGUMENT:  TypeError: another shape\n"

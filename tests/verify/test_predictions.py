@@ -146,7 +146,7 @@ def test_a_control_that_is_not_told_apart_makes_the_verdict_worthless(lab: Labor
     assert "scope missing" in report.reason
 
 
-def test_a_control_that_changes_nothing_is_set_aside(lab: Laboratory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_control_that_changes_nothing_is_set_aside(lab: Laboratory) -> None:
     """One image at a time has no order that could be another."""
     still = replace(RIGHT, rounding=1e-30)
     report = lab.finds("EQUIVALENT", instead_of_usual(**{"control: rows": still, "migrated": still}))

@@ -429,7 +429,7 @@ Choose = Callable[[str], sandbox.Sandbox]
 
 
 @pytest.fixture
-def choose(monkeypatch: pytest.MonkeyPatch) -> Iterator[Choose]:
+def choose() -> Iterator[Choose]:
     sandbox.choose.cache_clear()
     yield sandbox.choose
     sandbox.choose.cache_clear()
