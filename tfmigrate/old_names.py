@@ -13,6 +13,25 @@ _LISTED = {
         Input Model Sequential activations applications backend callbacks constraints datasets initializers
         layers losses metrics models optimizers preprocessing regularizers utils
     """,
+    "keras.backend": """
+        abs all any arange argmax argmin backend batch_dot batch_flatten batch_get_value batch_normalization
+        batch_set_value bias_add binary_crossentropy cast cast_to_floatx categorical_crossentropy clear_session
+        clip concatenate constant conv1d conv2d conv2d_transpose conv3d conv3d_transpose cos count_params
+        ctc_batch_cost ctc_decode ctc_label_dense_to_sparse cumprod cumsum depthwise_conv2d dot dropout dtype
+        elu epsilon equal eval exp expand_dims eye flatten floatx foldl foldr function gather get_session
+        get_uid get_value get_variable_shape gradients greater greater_equal hard_sigmoid identity
+        image_data_format image_dim_ordering in_test_phase in_top_k in_train_phase int_shape is_keras_tensor
+        is_placeholder is_sparse is_tensor l2_normalize learning_phase less less_equal local_conv1d local_conv2d
+        log logsumexp manual_variable_initialization map_fn max maximum mean min minimum moving_average_update
+        name_scope ndim normalize_batch_in_training not_equal one_hot ones ones_like permute_dimensions
+        placeholder pool2d pool3d pow print_tensor prod random_binomial random_normal random_normal_variable
+        random_uniform random_uniform_variable relu repeat repeat_elements reset_uids reshape resize_images
+        resize_volumes reverse rnn round separable_conv1d separable_conv2d set_epsilon set_floatx
+        set_image_data_format set_image_dim_ordering set_learning_phase set_session set_value shape sigmoid sign
+        sin slice softmax softplus softsign sparse_categorical_crossentropy spatial_2d_padding
+        spatial_3d_padding sqrt square squeeze stack std stop_gradient sum switch tanh temporal_padding tile
+        to_dense transpose truncated_normal update update_add update_sub var variable zeros zeros_like
+    """,
     "keras.layers": """
         AbstractRNNCell Activation ActivityRegularization Add AdditiveAttention AlphaDropout AtrousConv1D
         AtrousConv2D AtrousConvolution1D AtrousConvolution2D Attention Average AveragePooling1D AveragePooling2D
@@ -50,12 +69,17 @@ _LISTED = {
         sparse_categorical_crossentropy squared_hinge
     """,
     "keras.metrics": """
-        AUC Accuracy BinaryAccuracy CategoricalAccuracy FalseNegatives FalsePositives LogCoshError Mean MeanIoU
-        Metric Precision Recall RootMeanSquaredError SensitivityAtSpecificity SparseCategoricalAccuracy
-        SparseTopKCategoricalAccuracy SpecificityAtSensitivity Sum TopKCategoricalAccuracy TrueNegatives
-        TruePositives binary_accuracy binary_crossentropy categorical_accuracy categorical_crossentropy cosine
-        cosine_proximity mae mape mean_absolute_error mean_absolute_percentage_error mean_squared_error
-        mean_squared_logarithmic_error mse msle sparse_categorical_accuracy sparse_top_k_categorical_accuracy
+        AUC Accuracy BinaryAccuracy BinaryCrossentropy CategoricalAccuracy CategoricalCrossentropy
+        CategoricalHinge CosineSimilarity FalseNegatives FalsePositives Hinge KLDivergence LogCoshError MAE MAPE
+        MSE MSLE Mean MeanAbsoluteError MeanAbsolutePercentageError MeanIoU MeanSquaredError
+        MeanSquaredLogarithmicError Metric Poisson Precision Recall RootMeanSquaredError
+        SensitivityAtSpecificity SparseCategoricalAccuracy SparseCategoricalCrossentropy
+        SparseTopKCategoricalAccuracy SpecificityAtSensitivity SquaredHinge Sum TopKCategoricalAccuracy
+        TrueNegatives TruePositives binary_accuracy binary_crossentropy categorical_accuracy
+        categorical_crossentropy categorical_hinge cosine cosine_proximity cosine_similarity hinge
+        kullback_leibler_divergence logcosh mae mape mean_absolute_error mean_absolute_percentage_error
+        mean_squared_error mean_squared_logarithmic_error mse msle poisson sparse_categorical_accuracy
+        sparse_categorical_crossentropy sparse_top_k_categorical_accuracy squared_hinge
         top_k_categorical_accuracy
     """,
     "keras.constraints": """
@@ -64,6 +88,9 @@ _LISTED = {
     """,
     "keras.activations": """
         elu exponential hard_sigmoid linear relu selu sigmoid softmax softplus softsign tanh
+    """,
+    "keras.datasets": """
+        boston_housing cifar10 cifar100 fashion_mnist imdb mnist reuters
     """,
     "keras.callbacks": """
         BaseLogger CSVLogger Callback CallbackList EarlyStopping History LambdaCallback LearningRateScheduler
@@ -101,6 +128,7 @@ _LISTED = {
         MobileNetV2 NASNetLarge NASNetMobile ResNet101 ResNet101V2 ResNet152 ResNet152V2 ResNet50 ResNet50V2
         VGG16 VGG19 Xception densenet efficientnet inception_resnet_v2 inception_v3 mobilenet mobilenet_v2
         nasnet resnet resnet50 resnet_v2 vgg16 vgg19 xception
+        decode_predictions preprocess_input
     """,
 }
 NAMES_OF: Mapping[str, frozenset[str]] = {home: frozenset(listed.split()) for home, listed in _LISTED.items()}

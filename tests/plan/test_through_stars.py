@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from tests.kit import check_migrated, check_unchanged, migrate
+from tests.kit import check_migrated, check_unchanged, codes, migrate, migrate_files
 
 TRAINED = """\
 from keras.utils import multi_gpu_model
@@ -126,6 +126,102 @@ def test_what_that_module_defines_itself_is_not_imported(own: str) -> None:
     program = TRAINED.format(stars="from common import *", body="print(K)")
     after = check_migrated(program, common=COMMON.format(more=own)).after
     assert imports_of(after) == ["import tensorflow as tf", "from common import *"]
+
+
+@pytest.mark.parametrize(
+    ("stars", "taken", "read", "lines"),
+    [
+        ("from keras.layers import *", "K", "K.epsilon()", ["from tensorflow.keras import backend as K"]),
+        ("from keras.layers import *", "K as backend, np", "backend.epsilon(), np.ones(3)",
+         ["import numpy as np", "from tensorflow.keras import backend as K"]),
+        ("from keras.backend import *", "tf, mean", "tf.zeros(3), mean(1.0)", ["import tensorflow as tf"]),
+        ("from keras.layers import *", "CuDNNGRU", "CuDNNGRU(3)",
+         ["from tensorflow.keras.layers import GRU as CuDNNGRU"]),
+        ("from keras.optimizers import *", "adam", "adam()", ["from tensorflow.keras.optimizers import Adam as adam"]),
+        ("from keras.layers import *", "Dense, Input", "Dense(3), Input((2,))", []),
+        ("from keras.layers import *\nK = object()", "K", "K", []),
+        ("from keras.layers import *\ndef np(): pass", "np", "np()", []),
+        ("from keras.layers import *\nfrom own import *", "K", "K()", []),
+        ("from numpy import *", "K, np", "K, np", []),
+        ("from mylib.layers import *", "K, CuDNNGRU", "K, CuDNNGRU(3)", []),
+    ],
+)  # fmt: skip
+def test_what_another_module_takes_by_name_is_imported_where_it_takes_it_from(
+    stars: str, taken: str, read: str, lines: list[str]
+) -> None:
+    files = migrate_files(
+        {
+            "train.py": TRAINED.format(stars=f"from common import {taken}", body=f"print({read})"),
+            "common.py": f"{stars}\n",
+            "own.py": "def K():\n    pass\n",
+        }
+    )
+    assert f"from common import {taken}\n" in files["train.py"].after
+    assert f"print({read})" in files["train.py"].after
+    old = stars.replace("from keras", "from tensorflow.keras").splitlines()
+    assert [line for line in files["common.py"].after.splitlines() if line not in old] == lines
+    assert not codes(files["train.py"], "warn")
+
+
+@pytest.mark.parametrize("read", ["common.K.epsilon()", "common.np.ones(3)"])
+def test_what_another_module_takes_as_an_attribute_is_imported_too(read: str) -> None:
+    files = migrate_files(
+        {"train.py": TRAINED.format(stars="import common", body=f"print({read})"), "common.py": COMMON.format(more="")}
+    )
+    assert len(imports_of(files["common.py"].after)) == 3
+    assert f"print({read})" in files["train.py"].after
+
+
+def test_it_comes_by_way_of_several_modules() -> None:
+    program = TRAINED.format(stars="from middle import K", body="print(K.epsilon())")
+    files = migrate_files(
+        {"train.py": program, "middle.py": "from common import *\n", "common.py": COMMON.format(more="")}
+    )
+    assert imports_of(files["middle.py"].after) == ["from tensorflow.keras import backend as K", "from common import *"]
+    assert imports_of(files["common.py"].after) == COMMON.replace("keras", "tensorflow.keras").splitlines()[:2]
+
+
+@pytest.mark.parametrize(
+    ("imports", "read", "line"),
+    [
+        ("from common import LocallyConnected2D", "LocallyConnected2D(3, 2)", 2),
+        ("from middle import LocallyConnected2D", "LocallyConnected2D(3, 2)", 2),
+        ("from common import *", "LocallyConnected2D(3, 2)", 4),
+        ("from middle import *", "LocallyConnected2D(3, 2)", 4),
+        ("import common", "common.LocallyConnected2D(3, 2)", 4),
+        ("from common import Highway", "Highway()", 2),
+    ],
+)
+def test_a_name_that_is_nowhere_is_reported_through_other_modules(imports: str, read: str, line: int) -> None:
+    others = {"common": COMMON.format(more=""), "middle": "from common import *\n"}
+    file = migrate(TRAINED.format(stars=imports, body=f"print({read})"), **others)
+    assert [finding.line for finding in file.findings if finding.code == "TFM501"] == [line]
+
+
+@pytest.mark.parametrize("imports", ["from common import LocallyConnected2D", "from common import *"])
+@pytest.mark.parametrize("own", ["from own import LocallyConnected2D", "class LocallyConnected2D:\n    pass"])
+def test_a_name_that_the_program_has_for_something_else_is_not_reported(imports: str, own: str) -> None:
+    program = TRAINED.format(stars=imports, body="print(LocallyConnected2D(3, 2))")
+    others = {"common": COMMON.format(more=own), "own": "class LocallyConnected2D:\n    pass\n"}
+    assert not codes(check_migrated(program, **others), "warn")
+
+
+def test_what_a_star_import_of_the_program_itself_brings_is_left_alone() -> None:
+    body = "print(CuDNNGRU(3), K)"
+    program = TRAINED.format(stars="from keras.layers import *\nfrom own import *", body=body)
+    after = check_migrated(program, own="def CuDNNGRU(size):\n    pass\nK = 3\n").after
+    assert body in after
+    assert imports_of(after)[1:] == ["from tensorflow.keras.layers import *", "from own import *"]
+
+
+def test_calls_of_what_came_by_a_star_are_rewritten_as_those_of_an_import_are() -> None:
+    body = "def loss(true, guess):\n    return mean(square(true - guess))"
+    program = TRAINED.format(stars="from common import mean, square", body=body).replace(
+        '"mean_absolute_error"', "loss"
+    )
+    file = check_migrated(program, common="from keras.backend import *\n")
+    assert "return mean(square(true - guess), axis=-1)" in file.after
+    assert imports_of(file.after)[1:] == ["from common import mean, square"]
 
 
 def test_modules_that_import_each_other_end() -> None:

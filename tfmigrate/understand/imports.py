@@ -52,7 +52,16 @@ def import_names(walker: Walker, small: cst.ImportFrom) -> None:
         if isinstance(value, Symbol):
             inner = _imported(walker, f"{source}.{name}" if source else name, level)
             value = ModuleValue(inner) if inner is not None else value
+        if module is not None and value == Symbol(full):
+            value = _handed_on(state, alias, member_through_star(state, module, name)) or value
         state.bind(bound, value)
+
+
+def _handed_on(state: State, alias: cst.ImportAlias, value: Symbol | None) -> Symbol | None:
+    """What an import takes of a library by way of a module of the program, which has it by a star import."""
+    if value is not None:
+        state.facts.handed_on[alias] = value.name
+    return value
 
 
 def _imported(walker: Walker, name: str, level: int) -> Module | None:
@@ -70,9 +79,9 @@ def _imported(walker: Walker, name: str, level: int) -> Module | None:
 
 def _import_star(state: State, source: str, level: int, module: Module | None) -> None:
     """Everything from a module of this program; what a library brings is looked up when it is used."""
-    stars = state.stars.setdefault(state.frame.module, [])
+    stars = state.facts.stars
     if module is not None:
-        stars.extend(state.stars.get(module, ()))
+        stars.extend(state.program_facts.modules[module].stars)
         for name, value in list(state.store.of(state.tops[module])):
             if not name.startswith("_"):
                 state.program_facts.exported.add((module, name))
@@ -88,7 +97,7 @@ def member_through_star(state: State, module: Module, name: str) -> Symbol | Non
 
     `from tensorflow.compat.v1 import *` brings all names of TensorFlow, whatever they are.
     """
-    stars = state.stars.get(module, [])
+    stars = state.program_facts.modules[module].stars
     for source in reversed(stars):
         known = brought(source, name)
         if known is not None:
@@ -100,7 +109,7 @@ def member_through_star(state: State, module: Module, name: str) -> Symbol | Non
 
 def through_star(state: State, name: str) -> Symbol | None:
     """What a name is that nothing in its module binds, where a star import brings it, or where it says so itself."""
-    stars = state.stars.get(state.frame.module, ())
+    stars = state.facts.stars
     for source in reversed(stars):
         known = brought(source, name)
         if known is not None:

@@ -261,6 +261,10 @@ class Facts:
     models: list[ModelObject] = field(default_factory=list)
     symbols: dict[cst.CSTNode, str] = field(default_factory=dict)
     """Every expression that names something of a library, with the qualified name as it was imported."""
+    stars: list[str] = field(default_factory=list)
+    """The modules outside the program that the module star-imports, itself or through others of it, in order."""
+    handed_on: dict[cst.ImportAlias, str] = field(default_factory=dict)
+    """Names of a library that an import takes from a module of the program, which has them by a star import."""
     values: dict[cst.CSTNode, Value] = field(default_factory=dict)
     """What each call's receiver, argument and assigned expression stood for (joined over activations)."""
     toggles: list[Toggle] = field(default_factory=list)

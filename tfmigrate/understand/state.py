@@ -101,8 +101,6 @@ class State:
         """Whether a function does what multi_gpu_model does, of those that were called."""
         self._reads: dict[Key, Value | None] = {}
         self._globals: dict[Frame, set[str]] = {}
-        self.stars: dict[Module, list[str]] = {}
-        """The unknown modules that a module star-imports, in order."""
         self.inner: dict[tuple[Module, Value, str], Value] = {}
         """The attributes that `import a.b.c` gave to packages, in the module where it stands, as far as a package on
         the way has no known `__init__.py`."""

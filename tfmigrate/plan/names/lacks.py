@@ -14,9 +14,19 @@ from tfmigrate.plan.names.tables import Tables
 from tfmigrate.plan.names.target import Target
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
-from tfmigrate.understand.program import dotted, import_statements, imports_of, is_star_import, root_of
+from tfmigrate.understand.program import dotted, import_statements, imports_of, root_of
 from tfmigrate.understand.stars import brought
-from tfmigrate.understand.values import Literal, Made, ModelObject, Parallel, StrategyObject, Symbol, Value, options
+from tfmigrate.understand.values import (
+    Literal,
+    Made,
+    ModelObject,
+    ModuleValue,
+    Parallel,
+    StrategyObject,
+    Symbol,
+    Value,
+    options,
+)
 
 _BASES = {"metric": "metrics.Metric", "optimizer": "optimizers.Optimizer"}
 """The class that all objects of a kind come from, whose members the index has."""
@@ -62,7 +72,8 @@ class Reader:
             elif isinstance(statement.names, cst.ImportStar):
                 full = {dotted(statement.module): None} if not statement.relative else {}
             else:
-                full = {name: alias for alias, _, name in imports_of(statement)}
+                handed_on = self._facts.handed_on
+                full = {handed_on.get(alias, name): alias for alias, _, name in imports_of(statement)}
             for name, alias in full.items():
                 if self._lacking(name):
                     yield replace(self._lack(statement, name), alias=alias)
@@ -76,14 +87,14 @@ class Reader:
                 continue
             named = sorted(symbol.name for symbol in self._symbols(node))
             root = root_of(node)
-            if not self._fails_before(root) and self._means_a_library(root) and all(map(self._lacking, named)):
+            of_library = self._means_a_library(node if self._is_module(root) else root)
+            if not self._fails_before(root) and of_library and all(map(self._lacking, named)):
                 yield self._lack(node, named[0])
 
     def _through_stars(self) -> Iterator[Lack]:
-        """Names that `from keras.layers import *` brought."""
-        statements = [statement for statement, _ in import_statements(self._facts.module)]
-        stars = [one for one in statements if is_star_import(one) and isinstance(one, cst.ImportFrom)]
-        sources = [dotted(star.module) for star in stars if not star.relative]
+        """Names that `from keras.layers import *` brought, here or in a module that this one star-imports."""
+        sources = frozenset(self._facts.stars)
+        statements = [statement for statement, _ in import_statements(self._facts.module)] if sources else ()
         bound = {name for statement in statements for _, name, _ in imports_of(statement)}
         for node, full in self._facts.symbols.items() if sources else ():
             if isinstance(node, cst.Name) and node.value not in bound and self._lacking(full):
@@ -97,6 +108,11 @@ class Reader:
 
     def _symbols(self, node: cst.CSTNode) -> list[Symbol]:
         return [option for option in options(self._facts.values[node]) if isinstance(option, Symbol)]
+
+    def _is_module(self, node: cst.CSTNode) -> bool:
+        """Whether a name stands for a module of the program, which may have a library's names by a star import."""
+        known = self._facts.options(node)
+        return bool(known) and all(isinstance(option, ModuleValue) for option in known)
 
     def _means_a_library(self, node: cst.CSTNode) -> bool:
         """Whether a name stands for nothing but a library, or None where that is not installed."""

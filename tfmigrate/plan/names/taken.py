@@ -64,7 +64,7 @@ def names_taken(drafts: Mapping[Module, Draft], drops: Mapping[Module, Drops], l
                 if source is None or source is module or not isinstance(statement, cst.ImportFrom):
                     continue
                 if isinstance(statement.names, cst.ImportStar):
-                    offered = _offered(source, drafts, links)
+                    offered = names_offered(source, drafts, links)
                     fresh.update((source, name) for name in _through_star(draft, offered, gone[module], taken))
                     continue
                 dropped = drops[module](statement, unit, taken) if module in drops else frozenset()
@@ -93,19 +93,32 @@ def _through_star(draft: Draft, offered: Set[str], gone: Set[cst.CSTNode], taken
     yield from (name for name in below if (draft.module, name) in taken)
 
 
-def _offered(module: Module, drafts: Mapping[Module, Draft], links: Links) -> set[str]:
+def names_offered(module: Module, drafts: Mapping[Module, Draft], links: Links) -> set[str]:
     """The names of a module's top level, with those that star imports bring it from the program's own modules."""
-    reached: set[str] = set()
-    pending, seen = [module], {module}
+    own = (source for source in reached_by_stars(module, links) if isinstance(source, Module))
+    return {name for source in own for name in drafts[source].scopes.module.bound}
+
+
+def reached_by_stars(module: Module, links: Links) -> Iterator[Module | str]:
+    """A module, and what its star imports bring names of, by way of others too: modules of the program, and by their
+    names those outside it. A later import stands before an earlier one, whose names it hides."""
+    pending: list[Module | str] = [module]
+    seen: set[Module] = set()
     while pending:
         current = pending.pop()
-        reached |= drafts[current].scopes.module.bound
-        for statement, _ in import_statements(current):
-            source = links.source(statement, current) if is_star_import(statement) else None
-            if source is not None and source not in seen:
-                seen.add(source)
-                pending.append(source)
-    return reached
+        if isinstance(current, str):
+            yield current
+        elif current not in seen:
+            seen.add(current)
+            yield current
+            stars = [statement for statement, _ in import_statements(current) if is_star_import(statement)]
+            pending.extend(links.source(star, current) or _outside(star) for star in stars)
+
+
+def _outside(star: cst.Import | cst.ImportFrom) -> str:
+    """The module that a star import means, of those outside the program."""
+    assert isinstance(star, cst.ImportFrom)
+    return "." * len(star.relative) + dotted(star.module)
 
 
 def names_gone(drafts: Mapping[Module, Draft], links: Links) -> set[Name]:

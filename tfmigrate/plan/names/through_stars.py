@@ -17,7 +17,7 @@ from tfmigrate.plan.edits import Insert, Rank, Replace
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.plan.names.excused import taken_out
 from tfmigrate.plan.names.public_names import public_names
-from tfmigrate.plan.names.taken import Links
+from tfmigrate.plan.names.taken import Links, Name, names_offered, names_taken, reached_by_stars
 from tfmigrate.plan.names.target import Target
 from tfmigrate.understand import names
 from tfmigrate.understand.program import Module, Unit, dotted, import_statements, is_star_import
@@ -28,7 +28,7 @@ def check_last(context: Context, others: Sequence[CallChange]) -> Iterator[CallC
     """Imports what the star imports no longer bring, or writes the current name where they bring that.
 
     What today's TensorFlow has nowhere is reported by the rules about names that are gone, and what another rule takes
-    out needs no import.
+    out needs no import, but for what other modules import from here.
     """
     stars = _Stars(context)
     gone = frozenset(taken_out(others)) if stars.stars else frozenset()
@@ -36,10 +36,10 @@ def check_last(context: Context, others: Sequence[CallChange]) -> Iterator[CallC
     for name, (old, mentions) in stars.names.items():
         nodes = [node for node in mentions if node not in gone]
         new = context.tables.moves.imported(old)
-        if not nodes or stars.still_bring(name) or stars.is_gone(new):
+        if not (nodes or name in stars.wanted) or stars.still_bring(name) or stars.is_gone(new):
             continue
         last = new.rpartition(".")[2]
-        if last != name and stars.bring_instead(last):
+        if last != name and name not in stars.wanted and stars.bring_instead(last):
             code = context.tables.moves.rule_of(old) or codes.MOVED_MODULES
             edit, *more = (Replace(node, last) for node in nodes)
             yield CallChange(code, nodes[0], f"{old} is {new}", edit, more=tuple(more))
@@ -72,12 +72,15 @@ class _Star:
     unit: Unit
     homes: tuple[str, ...]
     """The modules of Keras that it brings names of, the last one first."""
-    defined: Set[str] = frozenset()
-    """What the program's own modules define on the way."""
 
 
 def _links(migration: Migration) -> Links:
     return Links.of(migration.drafts)
+
+
+def _taken(migration: Migration) -> Set[Name]:
+    """The names that the program's modules take from each other before any import goes."""
+    return names_taken(migration.drafts, {}, migration.once(_links))
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,27 +89,35 @@ class _Stars:
 
     context: Context
 
+    @property
+    def _module(self) -> Module:
+        return self.context.facts.module
+
     @cached_property
     def stars(self) -> list[_Star]:
         """In the order of the text."""
-        return list(self._of(self.context.facts.module, frozenset()))
-
-    def _of(self, module: Module, seen: Set[Module]) -> Iterator[_Star]:
-        for statement, unit in import_statements(module):
+        links, stars = self.context.migration.once(_links), []
+        for statement, unit in import_statements(self._module):
             if not isinstance(statement, cst.ImportFrom) or not is_star_import(statement):
                 continue
-            if module.places[unit].owner is not None:
-                continue
-            source = self.context.migration.once(_links).source(statement, module)
-            if source is not None and source not in seen:
-                inner = list(self._of(source, seen | {module}))
-                homes = tuple(home for star in reversed(inner) for home in star.homes)
-                own = self.context.migration.drafts[source].scopes.module.bound
-                defined = own.union(*(star.defined for star in inner))
-                if homes:
-                    yield _Star(statement, unit, homes, defined)
-            elif source is None and not statement.relative and names.flavour(dotted(statement.module)):
-                yield _Star(statement, unit, (dotted(statement.module),))
+            source = links.source(statement, self._module) or ("" if statement.relative else dotted(statement.module))
+            reached = [source] if isinstance(source, str) else reached_by_stars(source, links)
+            homes = tuple(home for home in reached if isinstance(home, str) and names.flavour(home))
+            if homes and self._module.places[unit].owner is None:
+                stars.append(_Star(statement, unit, homes))
+        return stars
+
+    @cached_property
+    def _defined(self) -> Set[str]:
+        """What the modules of the program that star imports reach from here define."""
+        migration = self.context.migration
+        return names_offered(self._module, migration.drafts, migration.once(_links))
+
+    @cached_property
+    def wanted(self) -> Set[str]:
+        """What other modules take from this one."""
+        taken = self.context.migration.once(_taken) if self.stars else frozenset()
+        return {name for module, name in taken if module is self._module}
 
     @cached_property
     def target(self) -> Target:
@@ -114,7 +125,7 @@ class _Stars:
 
     @cached_property
     def names(self) -> dict[str, tuple[str, list[cst.Name]]]:
-        """Each name that one of them brings: what it is in full, and the places that read it."""
+        """Each name that one of them brings and that is used: what it is in full, and the places here that read it."""
         scopes, symbols = self.context.scopes, self.context.facts.symbols
         found: dict[str, tuple[str, list[cst.Name]]] = {}
         for scope in scopes.by_node.values() if self.stars else ():
@@ -125,11 +136,15 @@ class _Stars:
                     read = [node for node in nodes if symbols.get(node, full) == full]
                     if read:
                         found.setdefault(name, (full, []))[1].extend(read)
+        for name in sorted(self.wanted):
+            full = self._brought(name)
+            if full is not None:
+                found.setdefault(name, (full, []))
         return found
 
     def _brought(self, name: str) -> str | None:
         """What a name is in full that nothing in the module binds."""
-        if any(name in star.defined for star in self.stars):
+        if name in self._defined:
             return None
         known = (brought(home, name) for star in reversed(self.stars) for home in star.homes)
         full = next((full for full in known if full is not None), None)
