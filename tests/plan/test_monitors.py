@@ -332,3 +332,84 @@ def test_keras_judges_as_the_table_says(keras: int, python: Python) -> None:
     assert answers.pop("near") == (["min"] * 3 if keras == 2 else ["ValueError"] * 3)
     assert answers.pop("auc") == (["max", "min", "min"] if keras == 2 else ["max"] * 3)
     assert answers == {name: ["max" if "acc" in name else "min"] * 3 for name in JUDGED_ALIKE}
+
+
+MAKER = """\
+def made({declared}):
+    return EarlyStopping({passed})
+
+
+stops = [{calls}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("calls", "after"),
+    [
+        ("made('near'), made('my_acc')", "mode=\"max\" if 'acc' in watched else \"min\""),
+        ("made('my_acc'), made('near')", "mode=\"max\" if 'acc' in watched else \"min\""),
+        ("made('near'), made('far'), made('wide'), made('deep'), made('my_acc')", "mode=\"max\" if 'acc' in watched"),
+        ("made('near'), made(chosen())", "mode=\"max\" if 'acc' in watched else \"min\""),
+        ("made('near'), made('far')", 'mode="min"'),
+        ("made('near'), made('near')", 'mode="min"'),
+    ],
+)
+def test_each_call_of_a_function_counts(calls: str, after: str) -> None:
+    file = migrated(MAKER.format(declared="watched", passed="watched", calls=calls))
+    assert f"return EarlyStopping(watched, {after}".replace("'", '"') in file.after.replace("'", '"')
+    assert actions(file) == ["rewrite"]
+
+
+@pytest.mark.parametrize("calls", ["made('val_loss'), made('loss')", "made('loss'), made('loss'), made('val_mse')"])
+def test_nothing_is_touched_where_every_call_is_known(calls: str) -> None:
+    own = MAKER.format(declared="watched", passed="watched", calls=calls)
+    file = migrated(own)
+    assert file.after.endswith(own)
+    assert actions(file) == []
+
+
+@pytest.mark.parametrize(
+    ("functions", "objects", "expected"),
+    [
+        (
+            "def inner(w):\n    return EarlyStopping(w)\ndef outer(w):\n    return inner(w)\n",
+            "outer('near'), outer('my_acc')",
+            "EarlyStopping(w, mode='max' if 'acc' in w else 'min')",
+        ),
+        (
+            "def made(w='near'):\n    return EarlyStopping(w)\n",
+            "made(), made('my_acc')",
+            "EarlyStopping(w, mode='max' if 'acc' in w else 'min')",
+        ),
+        (
+            "def made(w):\n    name = 'val_' + w\n    return EarlyStopping(name)\n",
+            "made('near'), made('acc2')",
+            "EarlyStopping(name, mode='max' if 'acc' in name else 'min')",
+        ),
+        ("def pick(w):\n    return w\nnear, far = pick('near'), pick('acc2')\n", "EarlyStopping(far)",
+         "EarlyStopping(far, mode='max')"),
+        ("def pick(w):\n    return 3, w\n_, near = pick('near')\n_, far = pick('acc2')\n", "EarlyStopping(far)",
+         "EarlyStopping(far, mode='max')"),
+        ("def pick(w):\n    return {'by': w}\nnear, far = pick('near'), pick('acc2')\n", "EarlyStopping(far['by'])",
+         "EarlyStopping(far['by'], mode='max')"),
+    ],
+)  # fmt: skip
+def test_what_hangs_on_a_parameter_holds_for_all_calls(functions: str, objects: str, expected: str) -> None:
+    file = migrated(f"{functions}stops = [{objects}]\n")
+    assert expected in file.after.replace('"', "'")
+    assert actions(file) == ["rewrite"]
+
+
+@pytest.mark.parametrize(
+    "functions",
+    [
+        "def named(w):\n    print(w)\n    return 'val_loss'\nfirst, second = named('near'), named('my_acc')\n",
+        "def named(w):\n    return w\nfirst, second = named('loss'), named('val_loss')\n",
+        "def named(w, k):\n    return w\nfirst, second = named('loss', 3), named('val_loss', k=4)\n",
+    ],
+)
+def test_what_a_function_returns_is_known_for_each_call(functions: str) -> None:
+    own = f"{functions}stops = [EarlyStopping(first), EarlyStopping(second)]\n"
+    file = migrated(own)
+    assert file.after.endswith(own)
+    assert actions(file) == []

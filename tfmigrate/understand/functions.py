@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import libcst as cst
 
 from tfmigrate.understand.contents import holds_model, is_keras
 from tfmigrate.understand.joins import join
+from tfmigrate.understand.other_data import value_for, with_data
 from tfmigrate.understand.parameters import nameable, positional
 from tfmigrate.understand.program import dotted
 from tfmigrate.understand.state import State, Walker
@@ -78,10 +80,13 @@ def call_function(walker: Walker, function: FunctionValue, arguments: Arguments,
     # A summary was made without a model at hand: what the function does to one is noted at each call that brings it.
     brings_model = any(holds_model(argument) for _, argument in arguments)
     objects = _objects_in(state, arguments)
-    summary = state.summaries.get(function.node)
+    summary, here = state.summaries.get(function.node), state.site
     if summary is not None and not brings_model and summary.objects == objects and state.still_reads(summary.read):
-        return renewed(state, summary, arguments, node if node is not None else function.node)
-    before, models, here = _footprint(state), len(state.program_facts.models), state.site
+        walk_again = partial(enter, walker, function, call=here, call_node=node)
+        other = value_for(state, function, summary, arguments, walk_again)
+        if holds_model(summary.value) or not holds_model(other):
+            return with_data(renewed(state, summary, arguments, node if node is not None else function.node), other)
+    before, models = _footprint(state), len(state.program_facts.models)
     with state.noting_reads() as read:
         value = enter(walker, function, arguments, here, node)
     plain = _footprint(state) == before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -56,6 +57,16 @@ class Summary:
     """
     read: Reads
     """What it read of them, and of others."""
+    data: Mapping[PlainData, Value]
+    """What it returned for the plain data that it was walked with."""
+
+
+PlainData = tuple[tuple[str | None, Value | None], ...]
+"""Of each argument of a call its keyword, and its value where that is plain data."""
+_OF_A_WALK = (
+    "functions", "classes", "instances", "holders", "entered", "entered_on", "summaries", "copies", "inner",
+)  # fmt: skip
+"""What is met on a walk, beside the facts."""
 
 
 class State:
@@ -71,6 +82,8 @@ class State:
         self.names_keras = names_keras(program.modules)
         """Whether the program mentions Keras or TensorFlow at all; where it does not, nothing in it is Keras's."""
         self.program_facts = ProgramFacts({module: Facts(module) for module in program.modules})
+        self.lasting = self.program_facts
+        """The facts that are kept when those of a walk aside are forgotten."""
         self.tops = {module: Frame(module, None, None) for module in program.modules}
         """Each module's top level."""
 
@@ -110,6 +123,8 @@ class State:
         places = sum(len(module.places) for module in program.modules)
         self.left = max(2 * places, min(2_000 + _WALKS * places, _MOST_WALKS))
         """How many statements may still be walked."""
+        self.kept = self.left // 2
+        """So many are for what the program does; the rest may be walked again for what expressions stand for."""
 
     @property
     def facts(self) -> Facts:
@@ -193,6 +208,23 @@ class State:
         finally:
             before.absorb(self.store)
             self.store = before
+
+    @contextmanager
+    def aside(self) -> Iterator[ProgramFacts]:
+        """Code that is walked once more, only for what its expressions stand for: what else it does is forgotten. What
+        is found out about it gathers in facts of its own."""
+        saved = {**vars(self)}
+        self.__dict__.update((name, copy(saved[name])) for name in _OF_A_WALK)
+        self.store = Store(self.store)
+        self.program_facts = ProgramFacts({module: Facts(module) for module in self.program.modules})
+        for module, facts in self.program_facts.modules.items():
+            facts.stars.extend(saved["program_facts"].modules[module].stars)
+        try:
+            yield self.program_facts
+        finally:
+            left = self.left
+            self.__dict__.update(saved)
+            self.left = left
 
     @contextmanager
     def elsewhere(self, *, frame: Frame | None = None, unit: Unit | None = None) -> Iterator[None]:

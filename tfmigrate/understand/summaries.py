@@ -8,12 +8,13 @@ import libcst as cst
 
 from tfmigrate.understand.contents import all_models, all_opaque_sites, all_sites
 from tfmigrate.understand.joins import join
-from tfmigrate.understand.state import Reads, State, Summary
+from tfmigrate.understand.state import PlainData, Reads, State, Summary
 from tfmigrate.understand.values import (
     Arguments,
     Choice,
     Instance,
     Items,
+    Literal,
     Made,
     Mapping,
     Method,
@@ -35,7 +36,13 @@ def summarised(
     read: Reads,
 ) -> Summary:
     values = [argument for _, argument in arguments]
-    return Summary(value, call, frozenset(models), all_models(values), all_opaque_sites(values), objects, read)
+    given, sites = all_models(values), all_opaque_sites(values)
+    return Summary(value, call, frozenset(models), given, sites, objects, read, {plain_data(arguments): value})
+
+
+def plain_data(arguments: Arguments) -> PlainData:
+    """Of each argument its keyword, and its value where that is plain data."""
+    return tuple((keyword, value if isinstance(value, Literal) else None) for keyword, value in arguments)
 
 
 def renewed(state: State, summary: Summary, arguments: Arguments, node: cst.CSTNode) -> Value:
