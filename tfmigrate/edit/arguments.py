@@ -19,6 +19,7 @@ def narrowed_signature(function: cst.CSTNode, edit: Signature) -> cst.FunctionDe
     space = cst.SimpleWhitespace("")
     equal = cst.AssignEqual(whitespace_before=space, whitespace_after=space)
     new = [cst.Param(cst.Name(name), default=cst.Name("None"), equal=equal) for name in edit.added]
+    by_place = [param for param in params.posonly_params if param.name.value in edit.kept]
     plain = [*(param for param in params.params if param.name.value in edit.kept), *new]
     keyword_only = [param for param in params.kwonly_params if param.name.value in edit.kept]
     last = (keyword_only or plain)[-1:]
@@ -27,7 +28,11 @@ def narrowed_signature(function: cst.CSTNode, edit: Signature) -> cst.FunctionDe
         for some in (plain, keyword_only)
     )
     star = params.star_arg if keyword_only or isinstance(params.star_arg, cst.Param) else cst.MaybeSentinel.DEFAULT
-    return function.with_changes(params=params.with_changes(params=plain, kwonly_params=keyword_only, star_arg=star))
+    slash = params.posonly_ind if by_place else cst.MaybeSentinel.DEFAULT
+    if isinstance(slash, cst.ParamSlash):
+        slash = slash.with_changes(comma=cst.MaybeSentinel.DEFAULT)
+    parts = {"posonly_params": by_place, "posonly_ind": slash, "params": plain, "kwonly_params": keyword_only}
+    return function.with_changes(params=params.with_changes(**parts, star_arg=star))
 
 
 def in_column(source: cst.Arg, keyword: str) -> cst.AssignEqual | cst.MaybeSentinel:

@@ -42,9 +42,9 @@ def joins_outputs(code: cst.CSTNode) -> bool:
 
 def returns_plain_alone(function: cst.FunctionDef | cst.Lambda) -> bool:
     """Whether a copy gives its model back as it is for one device: `if gpus <= 1: return model`."""
-    if not isinstance(function, cst.FunctionDef) or len(function.params.params) < 2:
+    if not isinstance(function, cst.FunctionDef) or len(positional(function.params)) < 2:
         return False
-    model, gpus = (param.name.value for param in function.params.params[:2])
+    model, gpus = (param.name.value for param in positional(function.params)[:2])
     for unit in units_of(function.body):
         last = units_of(unit.body)[-1] if isinstance(unit, cst.If) and units_of(unit.body) else None
         small = only_statement(last) if last is not None else None

@@ -9,6 +9,7 @@ import libcst as cst
 
 from tfmigrate.plan.change.calls import is_false, is_none, is_true, named_arguments, text_of
 from tfmigrate.plan.estimator.reader import input_refused
+from tfmigrate.understand.parameters import positional
 from tfmigrate.understand.program import Module, only_statement, units_of
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import Scopes
@@ -162,7 +163,7 @@ def _only_chooses(function: cst.BaseExpression) -> bool:
     """Whether a lambda only puts the parts of a batch together anew: `lambda x: ({"a": x["a"]}, x["b"])`."""
     if not isinstance(function, cst.Lambda):
         return False
-    names = {param.name.value for param in function.params.params}
+    names = {param.name.value for param in positional(function.params)}
     return _is_chosen(function.body, names)
 
 

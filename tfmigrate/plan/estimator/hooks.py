@@ -16,6 +16,7 @@ from tfmigrate.plan.edits import Replace, Signature
 from tfmigrate.plan.estimator.layers import LOGGING_HOOKS
 from tfmigrate.plan.estimator.migration import Migration
 from tfmigrate.understand import names
+from tfmigrate.understand.parameters import positional
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import ClassValue, Frame, FunctionValue, Instance, options
 from tfmigrate.walk import nodes_in, values_returned, walk, words_in
@@ -109,7 +110,7 @@ def _make_callback(migration: Migration, cls: ClassValue) -> None:
         _check(migration, cls, method)
         if name in _METHODS:
             new, count, given = _METHODS[name]
-            parameters = [param.name.value for param in method.params.params]
+            parameters = [param.name.value for param in positional(method.params)]
             if len(parameters) != count or method.decorators:
                 raise _refused(migration, cls, method, f"its {name}() has other parameters than a hook's")
             read = words_in(method.body)

@@ -19,6 +19,7 @@ from tfmigrate.plan.estimator import penalties
 from tfmigrate.plan.estimator.reader import Reader, training_modes
 from tfmigrate.plan.estimator.things import TRAIN, Features, Plain, Tensor, Tensors, Thing, Training
 from tfmigrate.understand import names
+from tfmigrate.understand.parameters import nameable
 from tfmigrate.understand.program import Module, last_attribute
 from tfmigrate.understand.values import Made, ModelObject, Value
 from tfmigrate.walk import calls_in, nodes_in, walk
@@ -175,5 +176,5 @@ def _minds_training(reader: Reader, module: Module, tree: cst.CSTNode) -> bool:
     return any(
         param.name.value == "training"
         for function in nodes_in(tree, cst.FunctionDef)
-        for param in (*function.params.params, *function.params.kwonly_params)
+        for param in nameable(function.params)
     )

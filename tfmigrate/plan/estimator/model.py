@@ -41,6 +41,7 @@ from tfmigrate.plan.estimator.things import (
     TrainOp,
 )
 from tfmigrate.understand.lifecycle import ProgramFacts
+from tfmigrate.understand.parameters import nameable
 from tfmigrate.understand.program import Module, Unit, is_docstring, only_statement, units_of
 from tfmigrate.understand.scopes import numbered
 from tfmigrate.walk import nodes_in, walk, words_in
@@ -59,7 +60,7 @@ def build(
     of a weight. Raises Unconvertible."""
     plan = Build(module, function)
     plan.functions.add(function)
-    parameters = [p.name.value for p in (*function.params.params, *function.params.kwonly_params)]
+    parameters = [p.name.value for p in nameable(function.params)]
     if not parameters or parameters[0] != "features" or not set(parameters) <= _PARAMETERS.keys():
         message = f"model_fn has the parameters {', '.join(parameters)}"
         raise Unconvertible(codes.ESTIMATOR_NOT_FOLLOWED, module, function, message)

@@ -27,6 +27,7 @@ from tfmigrate.plan.estimator.things import (
     Training,
 )
 from tfmigrate.understand.objects import receiver_of
+from tfmigrate.understand.parameters import positional
 from tfmigrate.understand.program import units_of
 from tfmigrate.understand.reaching import parameters_of
 from tfmigrate.understand.values import FunctionValue
@@ -83,7 +84,7 @@ def _bound(
     reader: ModelReader, node: cst.Call, definition: cst.FunctionDef, passed: Sequence[Thing], own: str | None = None
 ) -> dict[str, Thing]:
     """What each parameter of a function stands for, in a call; but for its object."""
-    params = [param.name.value for param in definition.params.params if param.name.value != own]
+    params = [param.name.value for param in positional(definition.params) if param.name.value != own]
     named = named_arguments(node, params)
     if named is None or not set(named) <= set(params):
         raise reader.refuse(codes.NO_KERAS_LAYER, node, "its arguments cannot be matched with its parameters")

@@ -17,6 +17,7 @@ from tfmigrate.plan.estimator.batches import DISTRIBUTED
 from tfmigrate.plan.estimator.reader import input_refused
 from tfmigrate.plan.estimator.things import MODE_VALUES
 from tfmigrate.understand.carrier import Carrier
+from tfmigrate.understand.parameters import nameable
 from tfmigrate.understand.program import Module, dotted, only_statement, units_of
 from tfmigrate.understand.reaching import named, parameters_of
 from tfmigrate.understand.values import FunctionValue, Site
@@ -79,7 +80,7 @@ class Passing:
 
     def _needs(self, node: cst.FunctionDef | cst.Lambda, module: Module, passed: frozenset[str] | set[str]) -> None:
         """Refuse where a parameter without a default is passed nothing, or cannot be."""
-        for param in (*node.params.params, *node.params.kwonly_params):
+        for param in nameable(node.params):
             name = param.name.value
             if param.default is None and (name not in passed or name == _CONTEXT):
                 raise input_refused(module, node, f"what is passed as `{name}` to this input function is not known")

@@ -11,6 +11,7 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import keywords
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
+from tfmigrate.understand.parameters import positional
 from tfmigrate.understand.values import FunctionValue
 
 _HOOKS = frozenset(
@@ -32,12 +33,12 @@ def check(context: Context) -> Iterator[CallChange]:
         if name in _HOOKS and isinstance(member, FunctionValue) and member.module is module
     }
     for method, hook in methods.items():
-        yield from _named(hook, method, method.params.params[1:], context)
+        yield from _named(hook, method, positional(method.params)[1:], context)
     for call in context.facts.module.calls:
         if context.facts.canonical(call.func) == "keras.callbacks.LambdaCallback":
             for hook, arg in keywords(call).items():
                 if hook in _HOOKS and isinstance(arg.value, cst.Lambda):
-                    yield from _named(hook, arg.value, arg.value.params.params, context)
+                    yield from _named(hook, arg.value, positional(arg.value.params), context)
 
 
 def _named(
@@ -53,6 +54,10 @@ def _named(
             yield CallChange(codes.BATCH_LOGS, params.star_arg.name, message, action="warn")
         return
     name = given[1].name
+    if given[1] in params.posonly_params:
+        message = f"{_FAILS.format(hook)}: take the `/` out of its parameters, and call the second one `logs`"
+        yield CallChange(codes.BATCH_LOGS, name, message, action="warn")
+        return
     if name.value == _LOGS:
         return
     scope = context.scopes.by_node[function]

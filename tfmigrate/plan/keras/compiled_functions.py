@@ -10,6 +10,7 @@ import libcst as cst
 from tfmigrate.plan.change.calls import named_arguments
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.parameters import positional
 from tfmigrate.understand.reaching import bound_once, is_static
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import (
@@ -133,7 +134,7 @@ def _inner(value: Value) -> Iterator[Value]:
 
 def parameters_of(function: FunctionValue) -> list[str]:
     """The names of what a loss is called with, its object left out."""
-    declared = [param.name.value for param in function.node.params.params]
+    declared = [param.name.value for param in positional(function.node.params)]
     return declared[1:] if function.owner is not None and not is_static(function.node) else declared
 
 

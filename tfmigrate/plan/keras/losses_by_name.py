@@ -13,6 +13,7 @@ from tfmigrate.plan.keras.compiled_functions import called, parameters_of
 from tfmigrate.plan.keras.mixed_samples import Reader
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.parameters import positional
 from tfmigrate.understand.program import Module, dotted, units_of
 from tfmigrate.understand.values import (
     ClassValue,
@@ -112,7 +113,7 @@ def _mixing(module: Module, modules: Mapping[Module, Facts]) -> Iterator[Functio
 def _takes_two(function: FunctionValue) -> bool:
     """`def dice(y_true, y_pred, smooth=1.0)`: what compile() can call."""
     given = len(parameters_of(function))
-    return given - sum(param.default is not None for param in function.node.params.params) <= 2 <= given
+    return given - sum(param.default is not None for param in positional(function.node.params)) <= 2 <= given
 
 
 def _method(cls: ClassValue, name: str) -> FunctionValue | None:

@@ -12,6 +12,7 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
+from tfmigrate.understand.parameters import positional
 from tfmigrate.understand.program import last_attribute, names_imported, units_of
 from tfmigrate.understand.values import ClassValue
 from tfmigrate.walk import walk
@@ -56,7 +57,7 @@ def _merging(cls: ClassValue, context: Context) -> cst.FunctionDef | None:
         elif not _is_text_or_pass(member):
             return None
     merging = methods.get(_MERGING)
-    if merging is None or methods.keys() - _SIMPLE or merging.decorators or len(merging.params.params) != 2:
+    if merging is None or methods.keys() - _SIMPLE or merging.decorators or len(positional(merging.params)) != 2:
         return None
     for method in methods.values():
         for node in walk(method):

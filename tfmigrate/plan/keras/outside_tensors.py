@@ -12,6 +12,7 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.compiled_functions import Shown, called, compiled, parameters_of
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.parameters import positional
 from tfmigrate.understand.program import Module, root_name
 from tfmigrate.understand.reaching import bindings_of, value_of
 from tfmigrate.understand.scopes import Scopes
@@ -93,7 +94,7 @@ def layers_over_tensors(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
     described = _described(facts)
     for call in facts.module.calls:
         inner = call.args[0].value if call.args and facts.canonical(call.func) == "keras.layers.Lambda" else None
-        if not isinstance(inner, cst.Lambda) or len(inner.params.params) != 1:
+        if not isinstance(inner, cst.Lambda) or len(positional(inner.params)) != 1:
             continue
         outside = (name for name in _not_its_own(inner, scopes) if name not in described)
         read = [name for name in outside if _is_of_layers(name, facts, scopes)]
@@ -113,7 +114,7 @@ def _layer_over(
         )
         return CallChange(codes.OUTSIDE_TENSORS, call, message, action="warn")
     message = f"the layer is called on `{read[0].value}` and reads it from outside, which Keras 3 refuses"
-    own = inner.params.params[0].name.value
+    own = positional(inner.params)[0].name.value
     edits = tuple(Replace(name, own) for name in read)
     return CallChange(codes.OUTSIDE_TENSORS, call, message, edits[0], more=edits[1:])
 
@@ -158,7 +159,7 @@ def _reads(function: FunctionValue, facts: Facts, scopes: Scopes) -> str | None:
     """The first tensor of Keras that a function reads without being given it."""
     node = function.node
     scope = scopes.by_node[node]
-    parameters = [param.name.value for param in node.params.params]
+    parameters = [param.name.value for param in positional(node.params)]
     own = parameters[0] if function.owner is not None and parameters else None
     described = _described(facts)
     for part in walk(node.body):

@@ -16,6 +16,7 @@ from tfmigrate.plan.keras.compiled_functions import compiled, parameters_of
 from tfmigrate.plan.keras.own_layers import calls_of_layers
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.parameters import positional
 from tfmigrate.understand.program import Module, asked_in, dotted, last_attribute
 from tfmigrate.understand.reaching import bindings_of, explicit, is_parameter, value_of
 from tfmigrate.understand.scopes import Occurrence, Scopes
@@ -124,7 +125,7 @@ def _entries(facts: Facts) -> Iterator[_Traced]:
         if facts.canonical(call.func) in ("keras.layers.Lambda", "keras.layers.Activation"):
             given = passed_as("function", 0, call) or passed_as("activation", 0, call)
             if given is not None and isinstance(given.value, cst.Lambda):
-                first = given.value.params.params[:1]
+                first = positional(given.value.params)[:1]
                 yield _Traced(facts.module, given.value, frozenset(param.name.value for param in first))
             for function in _functions(facts.options(given.value)) if given is not None else ():
                 yield _Traced(function.module, function.node, frozenset(parameters_of(function)[:1]))

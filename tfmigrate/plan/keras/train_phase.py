@@ -11,6 +11,7 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import named_arguments
 from tfmigrate.plan.edits import Edit, Replace, Signature
 from tfmigrate.plan.names.context import Context
+from tfmigrate.understand.parameters import nameable, positional
 from tfmigrate.understand.program import Module, dotted
 from tfmigrate.walk import walk
 from tfmigrate.written import Code
@@ -41,7 +42,7 @@ def check(context: Context) -> Iterator[CallChange]:
                 continue
             if function not in with_parameter:
                 with_parameter.add(function)
-                parameters = [param.name.value for param in (*function.params.params, *function.params.kwonly_params)]
+                parameters = [param.name.value for param in nameable(function.params)]
                 more = (Signature(function, tuple(parameters), (_TRAINING,)),)
         x, other = (_value(arguments[name].value, functions, module) for name in ("x", "alt"))
         code: Code = (*x, f" if {_TRAINING} else ", *other)
@@ -53,12 +54,12 @@ def check(context: Context) -> Iterator[CallChange]:
 
 def _takes_training(function: cst.FunctionDef) -> bool:
     params = function.params
-    return any(param.name.value == _TRAINING for param in (*params.params, *params.kwonly_params))
+    return any(param.name.value == _TRAINING for param in nameable(params))
 
 
 def _is_call_of_a_layer(function: cst.FunctionDef, module: Module) -> bool:
     owner = next(iter(module.ancestors(function)), None)
-    return function.name.value == "call" and isinstance(owner, cst.ClassDef) and bool(function.params.params)
+    return function.name.value == "call" and isinstance(owner, cst.ClassDef) and bool(positional(function.params))
 
 
 def _functions_round(call: cst.Call, module: Module) -> list[cst.FunctionDef]:
@@ -69,7 +70,7 @@ def _functions_round(call: cst.Call, module: Module) -> list[cst.FunctionDef]:
 
 def _value(node: cst.BaseExpression, functions: list[cst.FunctionDef], module: Module) -> Code:
     """The value of an argument, which may be a function that gives it."""
-    if isinstance(node, cst.Lambda) and not node.params.params:
+    if isinstance(node, cst.Lambda) and not positional(node.params):
         return _bracketed(node.body)
     if isinstance(node, cst.Name):
         for inner in module.places:

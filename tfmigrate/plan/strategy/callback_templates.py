@@ -18,6 +18,7 @@ from tfmigrate.plan.strategy.unwrap import OF_MODELS_ALONE, place_in_layers
 from tfmigrate.understand import names
 from tfmigrate.understand.contents import classes_of
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use
+from tfmigrate.understand.parameters import positional
 from tfmigrate.understand.program import Module, dotted
 from tfmigrate.understand.syntax import index_of
 from tfmigrate.understand.values import ClassValue, FunctionValue, Parallel, Value, options
@@ -88,7 +89,7 @@ def _parts(cls: ClassValue) -> Iterator[_Part]:
 
 def _parts_of(method: cst.FunctionDef, used: set[str]) -> Iterator[_Part]:
     """`used`: names and attributes of the class that hold models."""
-    parameters = [param.name.value for param in method.params.params]
+    parameters = [param.name.value for param in positional(method.params)]
     models = {f"{parameters[0]}.model"} if parameters else set()
     if method.name.value == "set_model" and len(parameters) > 1:
         models.add(parameters[1])

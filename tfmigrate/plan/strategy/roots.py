@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
+from tfmigrate.understand.parameters import positional
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.walk import children, walk
 
@@ -60,7 +61,7 @@ def is_init(node: cst.CSTNode) -> bool:
 
 def sets_any(function: cst.FunctionDef | cst.Lambda, attributes: set[str]) -> bool:
     """Whether a function sets, or changes in place, an attribute of one of these names; a new object's do not count."""
-    new = function.params.params[0].name.value if is_init(function) and function.params.params else None
+    new = positional(function.params)[0].name.value if is_init(function) and positional(function.params) else None
     targets: list[cst.CSTNode] = []
     for part in walk(function.body):
         if isinstance(
