@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.kit import check_migrated
 from tfmigrate.migrate import migrate_bytes
 from tfmigrate.settings import Settings
 
@@ -20,6 +21,62 @@ def build(width):
 
 """
 LINES = START.count("\n")
+
+
+TRAINED = """\
+{imports}
+
+
+opt = {optimizer}
+model = Sequential([Dense(1, input_shape=(4,))])
+parallel = multi_gpu_model(model, gpus=2)
+{body}
+"""
+TWICE = "parallel.compile(opt, 'mse')\nparallel.fit(x, y)\nparallel.compile(opt, 'mae')\nparallel.fit(x, y)"
+LOOP = "for fold in folds:\n    parallel.compile(opt, 'mse')\n    parallel.fit(x, y)"
+STANDALONE = START.partition("\n\n")[0].replace("import SGD", "import SGD, Adam, Adagrad")
+
+
+def remade(optimizer: str, body: str, imports: str = STANDALONE) -> list[str]:
+    file = check_migrated(TRAINED.format(imports=imports, optimizer=optimizer, body=body))
+    return [line.strip() for line in file.after.splitlines() if ".compile(" in line]
+
+
+@pytest.mark.parametrize("optimizer", ["SGD(0.1, momentum=0.9)", "SGD(0.1, 0.9)", "Adagrad(0.1)"])
+def test_a_model_that_is_compiled_again_after_training_begins_its_momentum_anew(optimizer: str) -> None:
+    own = "model.compile(type(opt).from_config(opt.get_config()), 'mae')"
+    assert remade(optimizer, TWICE) == ["model.compile(opt, 'mse')", own]
+    assert remade(optimizer, LOOP) == [own.replace("mae", "mse")]
+
+
+def test_adam_keeps_its_count_of_steps() -> None:
+    assert remade("Adam(0.1)", TWICE) == ["model.compile(opt, 'mse')", "model.compile(twin_optimizer(opt), 'mae')"]
+    assert remade("Adam(0.1)", LOOP) == ["model.compile(twin_optimizer(opt), 'mse')"]
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "body"),
+    [
+        ("SGD(0.1)", TWICE),
+        ("SGD(0.1, momentum=0)", TWICE),
+        ("SGD(0.1, 0.0)", LOOP),
+        ("Adam(0.1)", "parallel.compile(opt, 'mse')\nparallel.compile(opt, 'mae')\nparallel.fit(x, y)"),
+        ("Adam(0.1)", "parallel.compile(opt, 'mse')\nfor epoch in range(3):\n    parallel.fit(x, y)"),
+        ("Adam(0.1)", "for loss in losses:\n    parallel.compile(opt, loss)\nparallel.fit(x, y)"),
+        ("Adam(0.1)", "parallel.compile(opt, 'mse')\nparallel.predict(x)\nparallel.compile(opt, 'mae')"),
+        ("None", TWICE.replace("(opt,", "(Adam(0.1),")),
+        ("None", LOOP.replace("    parallel.compile", "    opt = Adam(0.1)\n    parallel.compile")),
+        ("'adam'", TWICE),
+    ],
+)
+def test_what_has_no_momentum_or_does_not_train_between_stays(optimizer: str, body: str) -> None:
+    assert not [line for line in remade(optimizer, body) if "twin" in line or "from_config" in line]
+
+
+@pytest.mark.parametrize("body", [TWICE, LOOP])
+def test_tf_keras_went_on_with_its_momentum_as_well(body: str) -> None:
+    imports = STANDALONE.replace("from keras", "from tensorflow.keras")
+    assert not [line for line in remade("Adam(0.1)", body, imports) if "twin" in line]
 
 
 @pytest.mark.parametrize(

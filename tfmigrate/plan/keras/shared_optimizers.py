@@ -8,10 +8,12 @@ from dataclasses import dataclass
 import libcst as cst
 
 from tfmigrate.plan import codes
+from tfmigrate.plan.change.calls import is_zero, passed_as
 from tfmigrate.plan.draft import Draft
+from tfmigrate.understand import names
 from tfmigrate.understand.contents import opaque_sites
 from tfmigrate.understand.expressions import names_in
-from tfmigrate.understand.lifecycle import Use
+from tfmigrate.understand.lifecycle import TRAINING, Use
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import Literal, Site
 
@@ -53,6 +55,10 @@ def shared_optimizers(compiles: Iterable[Use], drafts: Mapping[Module, Draft]) -
             if alone and _each_of_a_loop(use, optimizer[0]):
                 why = "the loop compiles several models with it: Keras 3 builds it for the weights of one of them alone"
                 yield Shared(use, optimizer[1], why, "make it in the loop")
+            slots = _made_slots_anew(optimizer, drafts)
+            if alone and slots and _again_in_a_loop(use, optimizer[0], draft):
+                why = f"the loop compiles the model with it again and trains it: {_ANEW}"
+                yield Shared(use, optimizer[1], why, "make it in the loop")
             if alone:
                 continue
             before = f"its optimizer is also that of the compile() at {earlier.place(draft.module)}"
@@ -68,6 +74,55 @@ def shared_optimizers(compiles: Iterable[Use], drafts: Mapping[Module, Draft]) -
                     "trained before, and raises ValueError (Unknown variable) at the first step"
                 )
                 yield Shared(use, optimizer[1], why, "make a new one here")
+            elif slots and any(earlier.line < line < use.line for line in _trained(use, draft)):
+                why = f"{before}, after which the model trains: {_ANEW}"
+                yield Shared(use, optimizer[1], why, "make a new one here")
+
+
+_ANEW = "standalone Keras began its momentum and averages anew at each compile(), and today's Keras goes on with them"
+
+
+def _made_slots_anew(optimizer: tuple[Site, cst.CSTNode | None], drafts: Mapping[Module, Draft]) -> bool:
+    """Whether an optimizer is one of standalone Keras that keeps something of earlier steps beside their count."""
+    site, maker = optimizer
+    draft = drafts.get(site.frame.module)
+    if draft is None or not isinstance(maker, cst.Call):
+        return False
+    real = draft.facts.called(maker)
+    if names.flavour(real) != "keras":
+        return False
+    momentum = passed_as("momentum", 1, maker)
+    return names.canonical(real).rpartition(".")[2].lower() != "sgd" or (
+        momentum is not None and not is_zero(momentum.value)
+    )
+
+
+def _again_in_a_loop(use: Use, optimizer: Site, draft: Draft) -> bool:
+    """Whether a loop compiles a model in every round and trains it, with an optimizer made before the loop."""
+    if optimizer.frame is not use.site.frame:
+        return False
+    module = draft.module
+    before, lines = {*module.ancestors(optimizer.unit)}, list(_trained(use, draft))
+    return any(
+        isinstance(loop, cst.For | cst.While) and loop not in before and _holds(loop, lines, module)
+        for loop in module.ancestors(use.site.unit)
+    )
+
+
+def _holds(loop: cst.CSTNode, lines: Iterable[int], module: Module) -> bool:
+    """Whether one of some lines stands in a loop."""
+    inside = {module.position(unit)[0] for unit in module.inside(loop)}
+    return not inside.isdisjoint(lines)
+
+
+def _trained(use: Use, draft: Draft) -> Iterator[int]:
+    """The lines of a compile()'s own function that train its model."""
+    compiled = opaque_sites(use.receiver)
+    for other in draft.facts.uses:
+        if other.method in TRAINING and other.site.frame is use.site.frame:
+            trained = opaque_sites(other.receiver)
+            if (trained and trained == compiled) or not use.models.isdisjoint(other.models):
+                yield draft.module.position(other.call)[0]
 
 
 def _anew_in_a_loop(use: Use, optimizer: Site) -> bool:
