@@ -8,6 +8,8 @@ WEIGHTS = ".weights.h5"
 MODEL = ".keras"
 OLD_ENDINGS = (".hdf5", ".h5")
 """Endings that old Keras took for both."""
+TELLING = 3
+"""Letters between the gaps of a name that tell it from others."""
 _GAP = re.compile(r"\{[^{}]*\}|%[-#0-9.]*[a-z]")
 
 

@@ -198,3 +198,58 @@ def test_a_name_that_a_switch_keeps_from_the_weights_stays(head: str, call: str,
 def test_a_file_of_the_same_name_elsewhere_is_told(body: str, told: bool) -> None:
     found = [finding for finding in migrate(HEAD + body).findings if "if that file is meant" in finding.message]
     assert bool(found) is told
+
+
+JOINED = "model.save_weights(os.path.join(sys.argv[1], 'best') + '.h5')\n"
+
+
+@pytest.mark.parametrize(
+    ("saved", "loaded", "written"),
+    [
+        (JOINED, "os.path.join(sys.argv[1], 'best.h5')", "os.path.join(sys.argv[1], 'best.weights.h5')"),
+        (JOINED, "sys.argv[1] + '/best.h5'", "sys.argv[1] + '/best.weights.h5'"),
+        (JOINED, "f'{sys.argv[1]}/best.h5'", "f'{sys.argv[1]}/best.weights.h5'"),
+        (JOINED, "'%s/best.h5' % sys.argv[1]", "'%s/best.weights.h5' % sys.argv[1]"),
+        (JOINED, "'{}/best.h5'.format(sys.argv[1])", "'{}/best.weights.h5'.format(sys.argv[1])"),
+        ("model.save_weights(sys.argv[1] + '/best.h5')\n", "os.path.join(sys.argv[1], 'best') + '.h5'",
+         "os.path.join(sys.argv[1], 'best') + '.weights.h5'"),
+        ("model.save_weights('/'.join(['a', 'b']) + '/best' + '.h5')\n", "sys.argv[1] + '/best.h5'",
+         "sys.argv[1] + '/best.weights.h5'"),
+        ("name = 'best'\nmodel.save_weights(name + '.h5')\n", "'best.h5'", "'best.weights.h5'"),
+    ],
+)  # fmt: skip
+def test_a_name_in_other_pieces_is_the_same_file(saved: str, loaded: str, written: str) -> None:
+    after, actions = migrated(f"{saved}model.load_weights({loaded})\nos.path.exists({loaded})\n")
+    assert f"load_weights({written})" in after
+    assert f"exists({written})" in after
+    assert set(actions) == {"rewrite"}
+
+
+@pytest.mark.parametrize(
+    "loaded",
+    [
+        "os.path.join(sys.argv[1], 'vgg16') + '.h5'",
+        "f'{sys.argv[1]}/other.h5'",
+        "os.path.join(sys.argv[1], 'first', 'worst.h5')",
+        "'%s/%s.h5' % (sys.argv[1], 'vgg16')",
+    ],
+)
+def test_another_file_that_ends_alike_stays(loaded: str) -> None:
+    after, actions = migrated(f"{JOINED}model.load_weights({loaded})\n")
+    assert f"load_weights({loaded})" in after
+    assert actions == ["rewrite"]
+
+
+@pytest.mark.parametrize("loaded", ["'runs/best.h5'", "os.path.join('runs', 'best.h5')"])
+def test_a_name_in_a_folder_of_its_own_is_told(loaded: str) -> None:
+    after, actions = migrated(f"{JOINED}model.load_weights({loaded})\n")
+    assert f"load_weights({loaded})" in after
+    assert actions == ["rewrite", "warn"]
+
+
+@pytest.mark.parametrize(
+    "name", ["name + '.h5'", "os.path.join(sys.argv[1], name) + '.h5'", "f'{sys.argv[2]}' + '.h5'"]
+)
+def test_a_name_that_may_be_the_file_changes_with_it(name: str) -> None:
+    body = f"def load(name):\n    model.load_weights({name})\n\n\n{JOINED}"
+    assert f"load_weights({name})".replace(".h5", ".weights.h5") in migrated(body)[0]

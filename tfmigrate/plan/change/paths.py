@@ -188,7 +188,7 @@ class Paths:
 
     def wholes(self, node: cst.BaseExpression, module: Module) -> frozenset[Ending]:
         """The literals that an expression may stand for as they are."""
-        return self._literals(node, module, self._stands_for)[0]
+        return self._literals(node, module, self.stands_for)[0]
 
     def _literals(
         self, node: cst.BaseExpression, module: Module, made_of: Callable[[cst.BaseExpression, Module], Iterator[_Part]]
@@ -212,15 +212,15 @@ class Paths:
 
     def _made_of(self, node: cst.BaseExpression, module: Module) -> Iterator[_Part]:
         """What an expression has its end from; None for what is unknown."""
-        last = _last_part(node, self.facts[module]) or self._added(node, module)
-        return iter([(last, module)]) if last is not None else self._stands_for(node, module)
+        last = _last_part(node, self.facts[module]) or self.added(node, module)
+        return iter([(last, module)]) if last is not None else self.stands_for(node, module)
 
-    def _added(self, node: cst.BaseExpression, module: Module) -> cst.BaseExpression | None:
+    def added(self, node: cst.BaseExpression, module: Module) -> cst.BaseExpression | None:
         """What `path += ".h5"` added last."""
         binding = binding_above(node, module, self.scopes[module]) if isinstance(node, cst.Name) else None
         return added(binding) if binding is not None else None
 
-    def _stands_for(self, node: cst.BaseExpression, module: Module) -> Iterator[_Part]:
+    def stands_for(self, node: cst.BaseExpression, module: Module) -> Iterator[_Part]:
         """What an expression is, by another name; None for what is unknown."""
         if isinstance(node, cst.IfExp):
             yield from ((node.body, module), (node.orelse, module))

@@ -10,7 +10,7 @@ from itertools import chain
 
 import libcst as cst
 
-from tfmigrate.file_names import OLD_ENDINGS, example_of, longest_part, shape_of_last
+from tfmigrate.file_names import OLD_ENDINGS, TELLING, example_of, longest_part, shape_of_last
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import text_of
@@ -32,6 +32,8 @@ class Mentions:
     scopes: Scopes
     renamed: Mapping[str, str]
     """The names that change, and the new ending of each."""
+    named: Mapping[str, str]
+    """The same of files whose names are put together of several pieces, as they are called in full."""
     seen: set[cst.BaseExpression]
     """The texts that are changed already."""
 
@@ -87,7 +89,7 @@ class Mentions:
             if call.args and self.facts.called(call) == "h5py.File"
         }
         for node, text in self._unchanged():
-            ending = new_ending(text, self.renamed) or _of_last_word(text, self.renamed)
+            ending = new_ending(text, self.renamed) or _of_last_word(text, {**self.named, **self.renamed})
             if ending is not None:
                 written = f"the file of this name that Keras writes ends in {ending} now"
                 message = f"{written}: change it here if that file is meant"
@@ -140,13 +142,9 @@ _BEGINS = r"(?:(?<![\w./\\-])|(?<=%s)|(?<=%s/)|(?<=\})|(?<=\}/))"
 def _of_last_word(text: str, renamed: Mapping[str, str]) -> str | None:
     """The ending of a file of the same name in another folder, or in a folder that the path takes from elsewhere."""
     word = shape_of_last(text)
-    if not word.endswith(OLD_ENDINGS) or len(longest_part(word.rpartition(".")[0])) < _TELLING:
+    if not word.endswith(OLD_ENDINGS) or len(longest_part(word.rpartition(".")[0])) < TELLING:
         return None
     return next((ending for old, ending in renamed.items() if shape_of_last(old) == word), None)
-
-
-_TELLING = 3
-"""Letters between the gaps of a name that tell it from others."""
 
 
 def _is_pattern_of(text: str, name: str) -> bool:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from fnmatch import fnmatch
 
 import libcst as cst
 
-from tfmigrate.file_names import MODEL, OLD_ENDINGS, WEIGHTS
+from tfmigrate.file_names import MODEL, OLD_ENDINGS, TELLING, WEIGHTS, longest_part, shape_of_last
 from tfmigrate.plan.change.calls import passed_as
+from tfmigrate.plan.change.path_shapes import PathShapes
 from tfmigrate.plan.change.paths import Ending, Paths, name_shape
 from tfmigrate.plan.keras.checkpoints import checkpoints
 from tfmigrate.plan.keras.file_calls import is_load_model, reads
@@ -67,10 +69,30 @@ class Files:
     """The same of whole models alone."""
     endings: Mapping[cst.CSTNode, str]
     """Of each literal that must change the ending that it needs where it stands."""
+    named: Mapping[str, str]
+    """The same of the files by their whole paths, with `*` in the gaps."""
+    shapes: PathShapes
     read: Set[str]
     """The names that the program loads weights or models from."""
     loaded: Set[str]
     """Those that it loads whole models from."""
+
+    def ending_in_full(self, path: cst.BaseExpression, module: Module) -> str | None:
+        """The ending of a file whose name is written in other pieces here than where it is saved."""
+        called = self.shapes.names(path, module)
+        return next((ending for name, ending in self.named.items() if name in called and _tells(name)), None)
+
+    def is_another(self, path: cst.BaseExpression, module: Module) -> bool:
+        """Whether a path is surely none of those that must change, though it may end as they do: `vgg + '.h5'`."""
+        called = {shape_of_last(name) for name in self.shapes.names(path, module)}
+        changed = {shape_of_last(name) for name in self.named}
+        pairs = ((name, other) for name in called for other in changed)
+        return all(map(_tells, called)) and not any(fnmatch(*pair) or fnmatch(*pair[::-1]) for pair in pairs)
+
+
+def _tells(name: str) -> bool:
+    """Whether a path with gaps tells a file from others."""
+    return len(longest_part(shape_of_last(name).rpartition(".")[0].replace("*", "{}"))) >= TELLING
 
 
 def files_of(migration: Migration) -> Files:
@@ -92,11 +114,17 @@ def files_of(migration: Migration) -> Files:
     whole: dict[str, str] = {}
     weights: dict[str, str] = {}
     endings: dict[cst.CSTNode, str] = {}
+    named: dict[str, str] = {}
+    shapes = PathShapes(paths)
     for saved in sorted(written, key=lambda saved: saved.ending == WEIGHTS):
         for literal in saved.must_change(loaded):
             endings[literal.node] = _new_ending_of(literal.text, saved.ending, loaded)
             (weights if saved.ending == WEIGHTS else whole)[literal.text] = endings[literal.node]
-    return Files(paths, written, {**whole, **weights}, whole, endings, read, loaded)
+            if saved.module in paths.facts:
+                last = shape_of_last(literal.text)
+                called = (name for name in shapes.names(saved.path, saved.module) if name.endswith(last))
+                named.update((name, endings[literal.node]) for name in called if name.endswith(OLD_ENDINGS))
+    return Files(paths, written, {**whole, **weights}, whole, endings, named, shapes, read, loaded)
 
 
 def _written(known: Objects, paths: Paths) -> Iterator[Written]:

@@ -92,7 +92,13 @@ class _Names:
     def _ending_for(self, call: cst.Call, literal: Ending, facts: Facts) -> str | None:
         """The ending that the name of a file needs, for which a call takes it."""
         renamed = self.files.renamed
+        path, module = call.args[0].value, facts.module
         ending = new_ending(literal.text, {**renamed, **self.files.whole} if is_load_model(call, facts) else renamed)
+        if ending is None and literal.text.endswith(OLD_ENDINGS):
+            ending = self.files.ending_in_full(path, module)
+        elif ending is not None and literal.text in OLD_ENDINGS and self.files.is_another(path, module):
+            self.seen.add(literal.node)
+            return None
         # save() writes a whole model, which the weights have nothing to do with.
         return None if ending == WEIGHTS and saves(call) else ending
 
@@ -135,7 +141,7 @@ def checkpoint_files(context: Context) -> Iterator[CallChange]:
     yield from names_of_files.written()
     yield from names_of_files.used()
     yield from _by_name_of_any(context.facts, files)
-    yield from Mentions(context.facts, context.scopes, files.renamed, names_of_files.seen).changes()
+    yield from Mentions(context.facts, context.scopes, files.renamed, files.named, names_of_files.seen).changes()
 
 
 _READABLE = (*OLD_ENDINGS, MODEL, ".weights.json")
