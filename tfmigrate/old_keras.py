@@ -42,6 +42,8 @@ FIRST_WITH_RESET_AFTER: Mapping[str, tuple[int, int]] = {"keras": (2, 4), "tf.ke
 """First version whose GRU has `reset_after=True`; Keras 2.4 is tf.keras by another name."""
 FIRST_WITH_ACCURACY_BY_WIDTH: Mapping[str, tuple[int, int]] = {"keras": (2, 4), "tf.keras": (2, 2)}
 """First version whose `metrics=['accuracy']` goes by the width of the output alone, and not by the loss too."""
+FIRST_WITH_MASKED_MEAN_OF_ALL: Mapping[str, tuple[int, int]] = {"keras": (2, 3)}
+"""First version that divides a masked loss by all time steps; tf.keras did so in 1.15 as in 2.3."""
 
 
 def freezes_by_batch(flavour: str, tensorflow: tuple[int, ...] | None) -> bool:
