@@ -74,3 +74,41 @@ def test_others_stay(method: str, base: str) -> None:
     file = check_migrated(callback(method, base))
     assert f"    def {method}\n" in file.after
     assert actions(file, "TFM244") == []
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        "on_batch_end(self, batch, logs=None):\n        self.seen += logs.get('size', 0)",
+        "on_batch_end(self, batch, logs=None):\n        self.seen += logs['size']",
+        "on_batch_begin(self, batch, logs={}):\n        print(logs['batch'])",
+        "on_train_batch_end(self, batch, logs={}):\n        if logs:\n            print(logs['size'])",
+    ],
+)
+def test_what_the_logs_of_a_batch_no_longer_hold_is_told(method: str) -> None:
+    file = check_migrated(callback(method))
+    assert method in file.after
+    assert actions(file, "TFM244") == ["warn"]
+
+
+def test_it_is_told_of_a_parameter_that_is_renamed_and_of_a_lambda() -> None:
+    renamed = check_migrated(callback("on_batch_end(self, batch, l):\n        print(l['size'])"))
+    assert "print(logs['size'])" in renamed.after
+    assert sorted(actions(renamed, "TFM244")) == ["rewrite", "warn"]
+    line = "hook = LambdaCallback(on_batch_end=lambda batch, logs: print(logs.get('size')))"
+    short = check_migrated(with_model(f"from keras.callbacks import LambdaCallback\n{line}"))
+    assert actions(short, "TFM244") == ["warn"]
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        "on_batch_end(self, batch, logs=None):\n        print(logs['loss'], logs.get('acc'))",
+        "on_epoch_end(self, epoch, logs=None):\n        print(logs.get('size'))",
+        "on_batch_end(self, batch, logs=None):\n        print(self.sizes['size'], options.get('batch'))",
+        "on_batch_end(self, batch, logs=None):\n        print(logs[size], logs.get(batch))",
+        "add(self, batch, logs):\n        print(logs['size'])",
+    ],
+)
+def test_other_keys_and_other_dicts_are_not(method: str) -> None:
+    assert "warn" not in actions(check_migrated(callback(method)), "TFM244")

@@ -8,11 +8,14 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import keywords
+from tfmigrate.plan.change.calls import keywords, text_of
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.parameters import positional
+from tfmigrate.understand.program import last_attribute
+from tfmigrate.understand.syntax import called_on, index_of
 from tfmigrate.understand.values import FunctionValue
+from tfmigrate.walk import walk
 
 _HOOKS = frozenset(
     {"on_batch_begin", "on_batch_end"}
@@ -33,12 +36,43 @@ def check(context: Context) -> Iterator[CallChange]:
         if name in _HOOKS and isinstance(member, FunctionValue) and member.module is module
     }
     for method, hook in methods.items():
-        yield from _named(hook, method, positional(method.params)[1:], context)
+        given = positional(method.params)[1:]
+        yield from _named(hook, method, given, context)
+        yield from _gone(method, given)
     for call in context.facts.module.calls:
         if context.facts.canonical(call.func) == "keras.callbacks.LambdaCallback":
             for hook, arg in keywords(call).items():
                 if hook in _HOOKS and isinstance(arg.value, cst.Lambda):
-                    yield from _named(hook, arg.value, positional(arg.value.params), context)
+                    given = positional(arg.value.params)
+                    yield from _named(hook, arg.value, given, context)
+                    yield from _gone(arg.value, given)
+
+
+def _gone(function: cst.FunctionDef | cst.Lambda, given: Sequence[cst.Param]) -> Iterator[CallChange]:
+    """What the logs of a batch no longer hold: `logs.get("size")`."""
+    logs = given[1].name.value if len(given) > 1 else _LOGS
+    for node in walk(function.body):
+        holder: cst.BaseExpression | None = None
+        key: cst.BaseExpression | None = None
+        if isinstance(node, cst.Subscript):
+            holder, key = node.value, index_of(node)
+        elif isinstance(node, cst.Call) and last_attribute(node.func) == "get" and node.args:
+            holder, key = called_on(node), node.args[0].value
+        text = text_of(key) if key is not None else None
+        if isinstance(holder, cst.Name) and holder.value == logs and text in _GONE:
+            instead = _GONE[text].format(batch=given[0].name.value if given else "batch")
+            message = (
+                f"the logs of a batch have no {text!r} since TensorFlow 2.2, as they had in standalone Keras: "
+                f"KeyError, and what get() gives for what is missing; {instead}"
+            )
+            yield CallChange(codes.BATCH_LOGS, node, message, action="warn")
+
+
+_GONE = {
+    "size": "pass the size of a batch to the callback where that is made",
+    "batch": "its number is the first argument, `{batch}`",
+}
+"""What standalone Keras put into the logs of a batch beside the loss and the metrics, and what there is instead."""
 
 
 def _named(
