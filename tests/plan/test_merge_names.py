@@ -78,7 +78,7 @@ def test_a_parallel_model_that_is_none_otherwise_stays(read: str) -> None:
 
 FOLDS = (
     "def main(gpus, ask):\n    for fold in range(2):\n        model = build()\n        trained = model\n{guard}"
-    "        trained.compile('sgd', 'mse')\n        trained.fit(x, y)\n        del model, trained\n"
+    "        trained.compile('sgd', 'mse')\n        trained.fit(x, y)\n        model = trained = None\n"
 )
 
 
@@ -197,3 +197,40 @@ def test_a_name_that_holds_the_template_is_not_bound_to_it_again() -> None:
 @pytest.mark.parametrize("between", ["self.net = other()", "self.renew()", "model = other()"])
 def test_a_name_that_may_hold_another_is(between: str) -> None:
     assert "            model = self.net\n" in migrate(HELD.format(between=f"        {between}\n")).after
+
+
+DELETED = (
+    "def main(again):\n    model = build()\n    parallel = multi_gpu_model(model, 2)\n"
+    "    parallel.compile('sgd', 'mse')\n    parallel.fit(x, y)\n{end}"
+)
+
+
+@pytest.mark.parametrize(
+    ("end", "becomes"),
+    [
+        ("    del parallel\n    model.save('m.keras')\n", "    model.save('m.keras')\n"),
+        ("    del parallel, model\n", "    del model\n"),
+        ("    del model, parallel, again\n", "    del model, again\n"),
+        ("    del (parallel, model)\n", "    del model\n"),
+        ("    del model\n    del parallel\n", "    del model\n"),
+        ("    if again:\n        del parallel\n    print(model)\n", "    print(model)\n"),
+    ],
+)
+def test_a_name_that_is_deleted_goes_like_any_other(end: str, becomes: str) -> None:
+    text = after(DELETED.format(end=end))
+    assert "parallel" not in text
+    assert text.endswith(becomes)
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "    del model\n    parallel.fit(x, y)\n",
+        "    for _ in again:\n        parallel.fit(x, y)\n        if again:\n            del model\n",
+        "    del model\n    return lambda: parallel\n",
+    ],
+)
+def test_a_template_that_is_deleted_first_leaves_its_name(end: str) -> None:
+    text = after(DELETED.format(end=end))
+    assert "parallel.compile(" in text
+    assert "parallel.fit(" in text or "lambda: parallel" in text

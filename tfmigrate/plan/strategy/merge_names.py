@@ -15,7 +15,8 @@ from tfmigrate.understand.scopes import LexicalScope, Scopes
 
 def merge(module: Module, scopes: Scopes, wraps: tuple[Wrap, ...], exported: frozenset[str]) -> Merge:
     """Decide names for the wraps of one module; names that another module imports keep what they are."""
-    removed: list[cst.Assign] = []
+    removed: list[cst.Assign | cst.Del] = []
+    shortened: dict[cst.Del, tuple[cst.BaseExpression, ...]] = {}
     unpacked: list[tuple[cst.Assign, tuple[cst.BaseExpression, ...]]] = []
     renamed: dict[cst.Name, str] = {}
     replaced: dict[cst.BaseExpression, str] = {}
@@ -50,10 +51,12 @@ def merge(module: Module, scopes: Scopes, wraps: tuple[Wrap, ...], exported: fro
             removed.extend(merged.removed)
             renamed.update(merged.renamed)
             replaced.update(merged.replaced)
+            shortened.update(merged.shortened)
             brief |= merged.brief
     once = tuple(dict.fromkeys(removed))
     several_of = tuple(dict(unpacked).items())
-    return Merge(once, tuple(renamed.items()), tuple(replaced.items()), several_of, frozenset(brief))
+    less = tuple(shortened.items())
+    return Merge(once, tuple(renamed.items()), tuple(replaced.items()), several_of, less, frozenset(brief))
 
 
 def _one_name(naming: Naming, exported: frozenset[str]) -> Merge | None:

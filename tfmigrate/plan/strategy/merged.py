@@ -12,14 +12,17 @@ from tfmigrate.understand.program import dotted, root_name
 
 @dataclass(frozen=True)
 class Merge:
-    """The outcome: statements that became `x = x`, and mentions of a name that read another one now."""
+    """The outcome: statements that became `x = x` or delete a name that is gone, and mentions that read another name
+    now."""
 
-    removed: tuple[cst.Assign, ...] = ()
+    removed: tuple[cst.Assign | cst.Del, ...] = ()
     renamed: tuple[tuple[cst.Name, str], ...] = ()
     replaced: tuple[tuple[cst.BaseExpression, str], ...] = ()
     """Choices between the two, `parallel or model`, each with the name of what is left to choose."""
     unpacked: tuple[tuple[cst.Assign, tuple[cst.BaseExpression, ...]], ...] = ()
     """`parallel, plain = spread(model)`, with those of the targets that must be bound to the model."""
+    shortened: tuple[tuple[cst.Del, tuple[cst.BaseExpression, ...]], ...] = ()
+    """`del parallel, other`, with what is still to delete."""
     brief: frozenset[cst.Name] = frozenset()
     """Those of `renamed` whose name means something else before and after."""
 

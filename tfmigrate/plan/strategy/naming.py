@@ -49,11 +49,23 @@ class Naming:
         """Every mention of the parallel name becomes the template's, if nothing else is ever bound to it."""
         if self._is_declared_elsewhere or not self._of_template or not self._aliases:
             return None
-        if len(self._aliases) < len(self._bindings) or any(map(self._leaves_the_parallel, self._of_template)):
+        gone = [mention for mention in self._bindings if mention.node in self._deleted]
+        if len(self._aliases) < len(self._bindings) - len(gone):
+            return None
+        if any(map(self._leaves_the_parallel, self._of_template)):
             return None
         if not self._mean_one_variable() or any(map(self._is_read_before_it_is_bound, self._of_parallel)):
             return None
-        return Merge(tuple(alias.statement for alias in self._aliases), _renamed(self._reads, self.template))
+        statements = [alias.statement for alias in self._aliases]
+        return self._without_deletions(Merge(tuple(statements), _renamed(self._reads, self.template)), gone)
+
+    def _without_deletions(self, merge: Merge, gone: Iterable[Occurrence]) -> Merge:
+        """`del parallel` goes with the name."""
+        names = {mention.node for mention in gone}
+        deletions = dict.fromkeys(self._deleted[name] for name in names)
+        left = {one: tuple(name for name in _deleted_by(one) if name not in names) for one in deletions}
+        removed = (*merge.removed, *(one for one in deletions if not left[one]))
+        return replace(merge, removed=removed, shortened=tuple((one, rest) for one, rest in left.items() if rest))
 
     def under_the_better_name(self, merge: Merge) -> Merge | None:
         """`serial_model` or `_model` beside `model`, `critic_body` beside `critic`: the plain name stays."""
@@ -68,7 +80,7 @@ class Naming:
             return None
         if any(mention.scope is not self.scope for mention in bindings):
             return None
-        return Merge(merge.removed, _renamed(self._of_template, self.parallel))
+        return replace(merge, renamed=_renamed(self._of_template, self.parallel))
 
     def keep_parallel(self) -> Merge | None:
         """The other way round, where the parallel name is also used independently: `else: parallel = build()`."""
@@ -114,7 +126,8 @@ class Naming:
         self, choices: Sequence[cst.BaseExpression], statements: Sequence[cst.Assign], exported: Container[str]
     ) -> Merge:
         """The template in the place of choices; a name that one is bound to becomes the template's, where it can."""
-        removed, renamed = [*statements], list[tuple[cst.Name, str]]()
+        removed: list[cst.Assign | cst.Del] = [*statements]
+        renamed: list[tuple[cst.Name, str]] = []
         left = dict.fromkeys(choices, self.template)
         for choice in choices:
             name = self._assigned(choice)
@@ -141,6 +154,11 @@ class Naming:
     def _bindings(self) -> list[Occurrence]:
         """What binds the parallel name."""
         return [mention for mention in self._of_parallel if mention.binds]
+
+    @cached_property
+    def _deleted(self) -> dict[cst.CSTNode, cst.Del]:
+        """Names that are deleted, and the statements that do so."""
+        return {name: one for one in self.module.all_of(cst.Del) for name in _deleted_by(one)}
 
     @cached_property
     def _reads(self) -> list[Occurrence]:
@@ -189,12 +207,24 @@ class Naming:
 
     def _leaves_the_parallel(self, mention: Occurrence) -> bool:
         """Whether the template is bound again after the alias, which leaves the parallel name behind, but in another
-        arm of the `if`."""
+        arm of the `if`, or deleted for good."""
+        if mention.node in self._deleted and self._is_last_of_both(mention):
+            return False
         return mention.binds and any(
             self._order(mention) >= self.module.order[alias.unit]
             and not self.module.exclusive(mention.unit, alias.unit)
             for alias in self._aliases
         )
+
+    def _is_last_of_both(self, deletion: Occurrence) -> bool:
+        """Whether nothing reads one of the two behind a deletion, which no loop repeats without the alias."""
+        at, inside = self._order(deletion), set(self._loops(deletion.unit))
+        read = any(self._order(mention) > at for mention in self._reads)
+        return not read and all(inside <= set(self._loops(alias.unit)) for alias in self._aliases)
+
+    def _loops(self, unit: Unit) -> Iterator[cst.CSTNode]:
+        """The loops round a unit."""
+        return (outer for outer in self.module.ancestors(unit) if isinstance(outer, cst.For | cst.While))
 
     def _is_read_before_it_is_bound(self, mention: Occurrence) -> bool:
         first = min(map(self._order, self._bindings))
@@ -273,6 +303,12 @@ class Naming:
                 if isinstance(small, cst.Assign) and small.value is choice and len(small.targets) == 1:
                     return sole_name(small)
         return None
+
+
+def _deleted_by(statement: cst.Del) -> list[cst.BaseExpression]:
+    """What `del` is given: one thing, or several."""
+    target = statement.target
+    return [element.value for element in target.elements] if isinstance(target, cst.Tuple) else [target]
 
 
 def _is(node: cst.BaseExpression | None, name: str) -> bool:

@@ -59,6 +59,7 @@ class Remains:
     def edits(self, refused: Container[cst.Call]) -> Iterator[Edit]:
         yield from (Remove(node) for node in (*self.merge.removed, *self.superfluous))
         yield from (Replace(node, new) for node, new in (*self.merge.renamed, *self.merge.replaced))
+        yield from (Replace(one.target, listed([(node,) for node in left])) for one, left in self.merge.shortened)
         yield from self.blocks.edits
         yield from self._arms()
         yield from (Unwrap(function, None) for function in self.idle)
