@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kit import check_migrated
+from tests.kit import check_migrated, migrate
 
 BODY = """
 def main():
@@ -118,3 +118,35 @@ def test_there_is_no_blank_line_where_an_import_in_a_function_goes() -> None:
     )
     after = check_migrated(f"import tensorflow as tf\n{INSIDE.format(first=first, second=second)}").after
     assert "    if os.environ:\n        for gpu in tf.config" in after
+
+
+TAKEN = """
+from keras import backend as K
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+{taken}
+
+model = Sequential([Dense(1, input_shape=(4,))])
+parallel = multi_gpu_model(model, gpus=2)
+parallel.compile("sgd", lambda t, p: tf.square(t - p))
+parallel.train_on_batch(x, y)
+"""
+
+
+def test_a_name_that_is_tensorflow_already_becomes_the_import() -> None:
+    after = check_migrated(TAKEN.format(taken="tf = K.tf")).after
+    assert after.startswith(f"\n{IMPORT}")
+    assert "tf = " not in after
+    assert "lambda t, p: tf.square(t - p)" in after
+    assert "strategy = tf.distribute." in after
+
+
+@pytest.mark.parametrize(
+    "taken", ["tf = K.tf  # tfmigrate: skip", "tf = K.tf\ntf = tf.nn", "tf = other = K.tf", "for tf in files:\n    pass"]
+)
+def test_a_name_that_is_something_else_too_stays(taken: str) -> None:
+    after = migrate(TAKEN.format(taken=taken)).after
+    assert "import tensorflow as tf_2\n" in after
+    assert "tf = " in after or "for tf in" in after

@@ -14,10 +14,12 @@ from tfmigrate.plan.edits import Arguments, Edit, Plan, Remove, Replace, Unwrap,
 from tfmigrate.plan.selection import LEFT_ALONE, Selection
 from tfmigrate.result import Action, Finding
 from tfmigrate.settings import Settings
+from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.loops import Loops
-from tfmigrate.understand.program import Module, Unit, dotted, import_statements, imports_of
+from tfmigrate.understand.program import Module, Unit, dotted, import_statements, imports_of, only_statement
 from tfmigrate.understand.scopes import LexicalScope, Scopes
+from tfmigrate.understand.syntax import sole_name
 from tfmigrate.understand.values import Frame
 from tfmigrate.walk import nodes_in, walk
 from tfmigrate.written import nodes_of, text_of
@@ -148,10 +150,28 @@ class Draft:
                 for alias, bound, _ in imports_of(statement):
                     if dotted(alias.name) == "tensorflow":
                         return bound
-        bindings = self.scopes.bindings("tf")
-        if all(isinstance(m.node, cst.ImportAlias) and dotted(m.node.name) == "tensorflow" for m in bindings):
+        same = {one.targets[0].target for one in self.takes_tensorflow}
+        if all(m.node in same or _is_tensorflow(m.node) for m in self.scopes.bindings("tf")):
             return "tf"
         return self.scopes.fresh("tf", self.scopes.module)
+
+    @property
+    def takes_tensorflow(self) -> list[cst.Assign]:
+        """`tf = K.tf` at the top level, which an import says too."""
+        statements = (only_statement(unit) for unit in self.module.tree.body)
+        return [
+            one
+            for one in statements
+            if isinstance(one, cst.Assign)
+            and sole_name(one) == "tf"
+            and names.canonical(self.facts.symbols.get(one.value, "")) == "tensorflow"
+            and self.allows(codes.MOVED_MODULES, one)
+        ]
+
+
+def _is_tensorflow(node: cst.CSTNode) -> bool:
+    """Whether an import binds TensorFlow itself."""
+    return isinstance(node, cst.ImportAlias) and dotted(node.name) == "tensorflow"
 
 
 def _carried_off(edit: Edit, staying: Set[cst.CSTNode]) -> set[cst.Name]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import ImportNames, Insert, Rank, Unwrap
+from tfmigrate.plan.edits import ImportNames, Insert, Rank, Remove, Unwrap
 from tfmigrate.plan.names.imports import in_try
 from tfmigrate.understand.program import (
     Unit,
@@ -42,6 +42,8 @@ def import_tensorflow(draft: Draft) -> None:
             (conditional if draft.scope_round(unit) is draft.scopes.module else inner).append((statement, unit))
     if not _is_wanted(draft):
         return
+    if draft.tf == "tf":
+        draft.edits.extend(Remove(statement) for statement in draft.takes_tensorflow)
     served = [(statement, unit) for statement, unit in (*conditional, *inner) if _serves(unit, draft)]
     below = [later for _, unit in served for later in _below(unit, draft)]
     if not standing and not draft.reaches_into(draft.tf, except_in=below):
