@@ -144,7 +144,7 @@ def test_a_name_that_is_tensorflow_already_becomes_the_import() -> None:
 
 
 @pytest.mark.parametrize(
-    "taken", ["tf = K.tf  # tfmigrate: skip", "tf = K.tf\ntf = tf.nn", "tf = other = K.tf", "for tf in files:\n    pass"]
+    "taken", ["tf = K.tf  # tfmigrate: skip", "tf = K.tf\ntf = tf.nn", "tf = other = K.tf", "for tf in files:\n    0"]
 )
 def test_a_name_that_is_something_else_too_stays(taken: str) -> None:
     after = migrate(TAKEN.format(taken=taken)).after
