@@ -345,9 +345,12 @@ def test_a_device_round_what_is_always_spread_goes(device: str) -> None:
     assert after.count("model = ") == 1
 
 
-@pytest.mark.parametrize("device", ["'/gpu:0'", "'/device:GPU:0'", "'/CPU:0'"])
+@pytest.mark.parametrize(
+    "device", ["'/gpu:0'", "'/device:GPU:0'", "'/CPU:0'", "'/cpu:0' if G > 1 else '/gpu:0'", "'/gpu:0' if A else D"]
+)
 def test_the_first_gpu_needs_no_naming(device: str) -> None:
-    body = f"import tensorflow as tf\nwith tf.device({device}):\n    model = Sequential([Dense(1, input_shape=(4,))])\n"
+    body = f"with tf.device({device}):\n    model = Sequential([Dense(1, input_shape=(4,))])\n"
+    body = f"import tensorflow as tf\nD = '/cpu:0' if G > 1 else '/gpu:0'\n{body}"
     wrapped = "parallel = multi_gpu_model(model, G) if G > 1 else model\nparallel.compile('sgd', 'mse')\n"
     after = migrated(body + wrapped).after
     assert "tf.device" not in after
@@ -361,10 +364,11 @@ def test_the_first_gpu_needs_no_naming(device: str) -> None:
         "try:\n    parallel = multi_gpu_model(model)\nexcept ValueError:\n    parallel = model\n",
     ],
 )
-def test_another_gpu_counts_where_one_may_be_used(wrap: str) -> None:
-    body = "import tensorflow as tf\nwith tf.device('/gpu:1'):\n    model = Sequential([Dense(1, input_shape=(4,))])\n"
+@pytest.mark.parametrize("device", ["'/gpu:1'", "'/cpu:0' if G > 1 else '/gpu:1'", "'/cpu:0' if ask() else '/gpu:0'"])
+def test_another_gpu_counts_where_one_may_be_used(wrap: str, device: str) -> None:
+    body = f"import tensorflow as tf\nwith tf.device({device}):\n    model = Sequential([Dense(1, input_shape=(4,))])\n"
     after = migrated(body + wrap + "parallel.compile('sgd', 'mse')\n").after
-    assert "with tf.device('/gpu:1'):\n" in after
+    assert f"with tf.device({device}):\n" in after
 
 
 @pytest.mark.parametrize(

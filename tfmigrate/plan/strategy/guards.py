@@ -19,7 +19,7 @@ from tfmigrate.understand.contents import opaque_sites
 from tfmigrate.understand.lifecycle import Facts, Wrap
 from tfmigrate.understand.program import Module, dotted, errors_of, only_statement, suites_of, units_of
 from tfmigrate.understand.purity import is_impure, is_pure
-from tfmigrate.understand.values import Visible
+from tfmigrate.understand.values import Literal, Visible
 from tfmigrate.walk import children, walk
 from tfmigrate.written import Written
 
@@ -148,9 +148,18 @@ class Blocks:
         The first GPU is where everything is without a strategy. Any other device counts there.
         """
         device = device_of(unit, self._facts)
-        if isinstance(device, cst.SimpleString) and _DEFAULT_DEVICE.search(device.value):
-            return True
-        return device is not None and is_pure(device) and self._is_always_spread(unit)
+        if device is None or not is_pure(device):
+            return False
+        return self._is_default(device) or self._is_always_spread(unit)
+
+    def _is_default(self, device: cst.BaseExpression) -> bool:
+        """Whether it is the processor or the first GPU that an expression names, whichever of the two."""
+        if isinstance(device, cst.IfExp):
+            return self._is_default(device.body) and self._is_default(device.orelse)
+        if isinstance(device, cst.SimpleString):
+            return _DEFAULT_DEVICE.search(device.value) is not None
+        known = [option.value if isinstance(option, Literal) else None for option in self._facts.options(device)]
+        return bool(known) and all(isinstance(name, str) and _DEFAULT_DEVICE.search(name) for name in known)
 
     def _is_empty_device(self, unit: cst.CSTNode) -> bool:
         """Whether nothing is left in a `with tf.device(...):`."""
