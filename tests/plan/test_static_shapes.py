@@ -216,6 +216,29 @@ def test_the_rank_of_a_shape_that_may_be_unknown_stays(test: str) -> None:
     assert f"return {test.replace('get_shape()', 'shape')}" in text
 
 
+LAYER = "class Own(keras.layers.Layer):\n    def {method}(self, u):\n        shape = u.shape\n        return {test}"
+
+
+@pytest.mark.parametrize(
+    ("test", "left"),
+    [
+        ("shape.ndims is not None and shape.ndims < 2", "len(shape) < 2"),
+        ("shape.ndims is None or len(shape) == 2 or self.flat", "len(shape) == 2 or self.flat"),
+        ("not (shape.rank is not None and u.shape.rank < 2)", "not len(u.shape) < 2"),
+    ],
+)
+def test_that_the_rank_is_known_is_not_asked_in_a_layer(test: str, left: str) -> None:
+    text, _ = migrated(LAYER.format(method="call", test=test), "TFM226")
+    assert f"return {left}" in text
+
+
+@pytest.mark.parametrize("method", ["build", "other"])
+def test_that_the_rank_is_known_is_asked_where_anyone_may_call(method: str) -> None:
+    test = "shape.ndims is not None and len(shape) < 2"
+    text, _ = migrated(LAYER.format(method=method, test=test), "TFM226")
+    assert f"return {test}" in text
+
+
 def test_the_rank_of_a_tensor_of_a_model_is_known() -> None:
     text, _ = migrated(f"{TENSOR}x = t.shape.ndims is None", "TFM226")
     assert "x = len(t.shape) is None" in text

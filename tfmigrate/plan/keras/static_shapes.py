@@ -12,6 +12,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import is_none
 from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.keras.own_layers import calls_of_layers
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.reaching import bindings_of, named, settled, unpacked
@@ -28,6 +29,8 @@ def check(context: Context) -> Iterator[CallChange]:
     """`x.get_shape().as_list()` is `list(x.shape)`, and its element, as `x.shape[1].value`, is `x.shape[1]`."""
     facts, scopes = context.facts, context.scopes
     reader = _Reader(facts, scopes)
+    for test, rest in reader.tests_that_say_nothing():
+        yield CallChange(codes.STATIC_SHAPES, test, _MESSAGE, Replace(test, (rest,)))
     for node in facts.module.all_of(cst.Call, cst.Attribute):
         change = reader.change_of(node)
         if change is not None:
@@ -69,9 +72,26 @@ class _Reader:
             if any(is_none(part) for target in comparison.comparisons for part in _among(target.comparator))
         }
         """What is compared with None: the shape may be one of which nothing is known, and that has no length."""
+        self._called_by_keras = {method.node for method in calls_of_layers(facts)}
+        self._never_none: set[cst.CSTNode] = set()
+        """Numbers of dimensions in tests that go."""
         self._gone_through: dict[cst.CSTNode, cst.BaseExpression] = {
             loop.target: loop.iter for loop in facts.module.all_of(cst.For, cst.CompFor)
         }
+
+    def tests_that_say_nothing(self) -> Iterator[tuple[cst.BooleanOperation, cst.BaseExpression]]:
+        """`x.shape.ndims is not None and ...`, `x.shape.ndims is None or ...`: each with what is left of it."""
+        for node in self._facts.module.all_of(cst.BooleanOperation):
+            always = cst.IsNot if isinstance(node.operator, cst.And) else cst.Is
+            if not isinstance(node.left, cst.Comparison) or len(node.left.comparisons) != 1:
+                continue
+            counted, target = node.left.left, node.left.comparisons[0]
+            if not isinstance(target.operator, always) or not is_none(target.comparator):
+                continue
+            number = isinstance(counted, cst.Attribute) and counted.attr.value in _COUNTS
+            if isinstance(counted, cst.Attribute) and number and self._is_of_keras(counted.value):
+                self._never_none.add(counted)
+                yield node, node.right
 
     def change_of(self, node: cst.Call | cst.Attribute) -> Code | None:
         """What stands in an expression's place."""
@@ -86,7 +106,7 @@ class _Reader:
             as_it_is = node in self._made_anew or node in self._read_singly
             return (receiver,) if as_it_is else ("list(", receiver, ")")
         owner, name = node.value, node.attr.value
-        if name in _COUNTS and self._is_shape(owner):
+        if name in _COUNTS and self._is_shape(owner) and node not in self._never_none:
             return None if node in self._may_be_unknown and not self._is_of_keras(owner) else ("len(", owner, ")")
         if name == "value" and self._is_size(owner):
             return (owner,)
@@ -117,7 +137,10 @@ class _Reader:
         shape = settled(shape, self._scopes)
         while isinstance(shape, cst.Call | cst.Subscript):
             shape = shape.func if isinstance(shape, cst.Call) else shape.value
-        return isinstance(shape, cst.Attribute) and all(map(is_tensor, self._facts.options(shape.value)))
+        return isinstance(shape, cst.Attribute) and all(
+            is_tensor(option) or (isinstance(option, Parameter) and option.frame.function in self._called_by_keras)
+            for option in self._facts.options(shape.value)
+        )
 
     def _is_tensor(self, node: cst.BaseExpression) -> bool:
         """Whether a value may be a tensor, and is nothing that the program says what it is."""
