@@ -7,12 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 import libcst as cst
 
 from tfmigrate.plan import codes
+from tfmigrate.plan.change.calls import text_of
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Unwrap
 from tfmigrate.understand.copies import is_copy
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import FunctionValue
+from tfmigrate.walk import walk
 
 
 def drop_own_copies(wraps: Iterable[Wrap], facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> set[Module]:
@@ -31,8 +33,7 @@ def drop_own_copies(wraps: Iterable[Wrap], facts: ProgramFacts, drafts: Mapping[
         if any(other is draft.module and importing is not draft.module for importing, other in facts.imports):
             others.update({draft.module} if _is_all_that_is_offered(function.node, draft) else ())
         elif _only_called(function.node, calls, draft):
-            message = f"this copy of {function.node.name.value} is removed with its last call"
-            draft.change(codes.UNUSED_COPY, function.node, message, Unwrap(function.node, None))
+            _drop(function.node, draft)
     return others
 
 
@@ -48,6 +49,34 @@ def _copies_of(wrap: Wrap, drafts: Mapping[Module, Draft]) -> Iterator[FunctionV
     for option in drafts[wrap.site.frame.module].facts.options(wrap.call.func):
         if isinstance(option, FunctionValue) and option.owner is None and is_copy(option.node):
             yield option
+
+
+def _drop(copy: cst.FunctionDef, draft: Draft) -> None:
+    """Take a copy out, with the functions that served it alone."""
+    helpers = _helpers_of(copy, draft)
+    served = f", and {', '.join(f'{helper.name.value}()' for helper in helpers)} with it" if helpers else ""
+    message = f"this copy of {copy.name.value} is removed with its last call{served}"
+    draft.change(codes.UNUSED_COPY, copy, message, *(Unwrap(function, None) for function in (copy, *helpers)))
+
+
+def _helpers_of(copy: cst.FunctionDef, draft: Draft) -> list[cst.FunctionDef]:
+    """The functions of the top level that nothing mentions but a copy, and the others of these."""
+    scopes, strings = draft.scopes, {text_of(node) for node in draft.module.all_of(cst.SimpleString)}
+    functions = [node for node in draft.module.tree.body if isinstance(node, cst.FunctionDef) and not node.decorators]
+    gone = [copy]
+    while True:
+        inside = {node for function in gone for node in walk(function)}
+        for function in functions:
+            mentions = scopes.of_variable(function.name.value, scopes.module)
+            bound = [mention.node for mention in mentions if mention.binds]
+            read = {mention.node for mention in mentions if not mention.binds}
+            if function in gone or function.name.value in strings or bound != [function.name]:
+                continue
+            if read & inside and read <= {*inside, *walk(function)}:
+                gone.append(function)
+                break
+        else:
+            return gone[1:]
 
 
 def _only_called(function: cst.FunctionDef, calls: Set[cst.Call], draft: Draft) -> bool:
