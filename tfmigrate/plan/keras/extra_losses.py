@@ -18,17 +18,15 @@ from tfmigrate.understand.values import function_of
 from tfmigrate.walk import walk
 
 _ADDS = (
-    "multi_gpu_model counted a loss that a layer adds once for each replica (tf.keras 2.x), or once more (TensorFlow "
-    "1.15, and add_loss() of standalone Keras): under a strategy it counts once, so with N GPUs it weighs 1 / N or "
-    "1 / (N + 1) of what it did"
+    "under a strategy a loss that a layer adds counts once; with multi_gpu_model on N GPUs it counted N or N + 1 times"
 )
 _OUTSIDE = (
-    "outside of a layer's call(), Keras 3 raises ValueError for a tensor of the model, as it does for what is "
-    "computed from one there, and forgets any other value: move it into a layer of your own, or train on Keras 2"
+    "outside of a layer's call() Keras 3 raises ValueError for such a loss, or forgets it: move it into a layer of "
+    "your own"
 )
 _LEFT_OUT = (
-    "multi_gpu_model of standalone Keras before 2.3 left out of the loss what was added to a layer after the model was "
-    "wrapped: it counts now, as the code says, so a program that was trained with such a Keras trains differently"
+    "standalone Keras before 2.3 left out of the loss what is added to a layer after multi_gpu_model: it counts now, "
+    "as the code says"
 )
 _BEFORE_2_3 = (2, 3)
 _SUMS = (
