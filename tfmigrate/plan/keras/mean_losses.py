@@ -10,7 +10,8 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.compiled_functions import compiled, parameters_of, returned_by
-from tfmigrate.plan.keras.mixed_samples import Reader, variables_of
+from tfmigrate.plan.keras.loss_variables import variables_of
+from tfmigrate.plan.keras.mixed_samples import Reader
 from tfmigrate.plan.keras.sample_shapes import SampleShape, is_whole_reduction
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, last_attribute
@@ -50,7 +51,7 @@ def as_rows(value: FunctionValue, modules: Mapping[Module, Facts]) -> CallChange
     lost = {call: shape.lost_axes(call.args[0].value) for call in means}
     if not _are_of_one_shape(lost.values()):
         return None  # They may be added to each other.
-    plain = {returned[0], *shape.variables.values()}
+    plain = {returned[0], *(value for value in shape.variables.values() if value is not None)}
     edits = [
         Replace(call, _values_of(call, plain) if axes else (call.func, "(", call.args[0].value, ", axis=-1)"))
         for call, axes in lost.items()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -11,14 +10,14 @@ import libcst as cst
 from tfmigrate.plan.change.calls import has_stars, is_none
 from tfmigrate.plan.data.generators import is_out_of_sight
 from tfmigrate.plan.keras.compiled_functions import called_by, parameters_of, returned_by
+from tfmigrate.plan.keras.loss_variables import variables_of
 from tfmigrate.plan.keras.sample_shapes import REDUCTIONS, SampleShape, axes_of, is_whole_reduction, name_of
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.reaching import default_of
-from tfmigrate.understand.syntax import sole_name
 from tfmigrate.understand.values import FunctionValue, Literal, Parameter, Symbol, Value, ordered
-from tfmigrate.walk import calls_in, nodes_in, walk
+from tfmigrate.walk import calls_in, walk
 
 
 @dataclass(frozen=True)
@@ -125,26 +124,3 @@ def _cuts_batch(function: FunctionValue) -> Iterator[bool]:
         if isinstance(node, cst.Subscript) and isinstance(node.value, cst.Name) and node.value.value in parameters:
             first = node.slice[0].slice
             yield isinstance(first, cst.Slice) and any((first.lower, first.upper, first.step))
-
-
-def variables_of(function: cst.FunctionDef) -> dict[str, cst.BaseExpression]:
-    """The variables of a function that one plain assignment binds, with their values."""
-    bound = Counter(
-        part.value
-        for node in walk(function.body)
-        for target in _targets(node)
-        for part in walk(target)
-        if isinstance(part, cst.Name)
-    )
-    return {
-        name: part.value
-        for part in nodes_in(function.body, cst.Assign)
-        if (name := sole_name(part)) is not None and bound[name] == 1
-    }
-
-
-def _targets(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    if isinstance(node, cst.AssignTarget | cst.AugAssign | cst.AnnAssign | cst.For | cst.CompFor | cst.NamedExpr):
-        yield node.target
-    elif isinstance(node, cst.AsName):
-        yield node.name
