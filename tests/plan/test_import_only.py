@@ -81,3 +81,43 @@ def test_one_that_stays_on_the_old_keras_for_a_refused_use_takes_nothing_along()
     }
     for file in migrate_sources(texts, Settings()):
         assert file.after == file.before, file.findings
+
+
+IDLE = """\
+import tensorflow as tf
+from keras import backend as K
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+strategy = tf.distribute.MirroredStrategy()
+{more}
+
+def dice(t, p):
+    return 2 * K.sum(t * p) / (K.sum(t) + K.sum(p))
+
+
+def train(x, y):
+    model = Sequential([Dense(1, input_shape=(4,))])
+    model.compile("sgd", dice)
+    model.fit(x, y)
+"""
+
+
+@pytest.mark.parametrize("more", ["", "print(strategy.num_replicas_in_sync)\n"])
+def test_beside_a_strategy_that_is_left_idle_a_loss_keeps_its_batch(more: str) -> None:
+    assert 'model.compile("sgd", dice)' in check_migrated(IDLE.format(more=more)).after
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "tf.distribute.experimental_set_strategy(strategy)\n",
+        "strategy.scope().__enter__()\n",
+        "with strategy.scope():\n    train(x, y)\n",
+        "train(x, y)\n",
+    ],
+)
+def test_beside_one_that_may_be_used_it_is_given_the_whole(more: str) -> None:
+    text = IDLE.format(more="") + more
+    assert 'model.compile("sgd", whole_batch(dice))' in check_migrated(text).after

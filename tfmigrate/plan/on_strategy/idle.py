@@ -51,6 +51,22 @@ def left_idle(facts: ProgramFacts, drafts: Mapping[Module, Draft], apart: Contai
             yield Outside(codes.IDLE_STRATEGY, message, first, sites, idle, use)
 
 
+def is_all_idle(facts: ProgramFacts, drafts: Mapping[Module, Draft], prefixes: tuple[str, ...]) -> bool:
+    """Whether all that a program does with strategies is to make one that no model is trained beside.
+
+    `prefixes`: what the names of strategies begin with.
+    """
+    strategy = _idle_strategy(facts, drafts)
+    if strategy is None or any(left_idle(facts, drafts, frozenset())):
+        return False
+    making = {*walk(strategy.node)}
+    return not any(
+        name.startswith(prefixes) and node not in making
+        for known in facts.modules.values()
+        for node, name in known.symbols.items()
+    )
+
+
 def _idle_strategy(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> StrategyObject | None:
     """The one strategy that the program makes, if it does nothing else with it."""
     idle = [made for made in facts.strategies if made.name in SYNCHRONOUS and _is_idle(made, facts, drafts)]

@@ -142,7 +142,7 @@ def _plan_interfaces(
     copies = unused(copies, drafts)
     say_unused(copies, drafts)
     moved -= copies
-    spreads = any(map(has_uses, drafts.values())) or _has_strategy(facts)
+    spreads = any(map(has_uses, drafts.values())) or _has_strategy(facts, drafts)
     alone = single if spreads else frozenset(facts.models)
     migration = Migration(facts, drafts, moved, alone, raised, spreads)
     tables: dict[Module, Tables] = {}
@@ -178,9 +178,13 @@ def _single_models(placements: Collection[Placement], facts: ProgramFacts) -> fr
     )
 
 
-def _has_strategy(facts: ProgramFacts) -> bool:
-    """Whether a program mentions a strategy of its own, or what may be a copy of multi_gpu_model."""
-    return any(
-        known.copies or any(name.startswith(_OF_STRATEGIES) for name in known.symbols.values())
-        for known in facts.modules.values()
-    )
+def _has_strategy(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> bool:
+    """Whether a program does something with a strategy of its own, or has what may be a copy of multi_gpu_model."""
+    if any(known.copies for known in facts.modules.values()):
+        return True
+    symbols = (name for known in facts.modules.values() for name in known.symbols.values())
+    if not any(name.startswith(_OF_STRATEGIES) for name in symbols):
+        return False
+    from tfmigrate.plan.on_strategy.idle import is_all_idle  # Late: few programs have a strategy that they do not use.
+
+    return not is_all_idle(facts, drafts, _OF_STRATEGIES)
