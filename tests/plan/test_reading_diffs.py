@@ -311,9 +311,31 @@ def test_what_both_arms_end_with_stands_below_them() -> None:
         """
     )
     assert (
-        '        if gpus <= 1:\n            print("one")\n        else:\n            print("several")\n\n'
-        "        # Make it.\n        model = build(3)\n        model.compile("
+        '    if gpus <= 1:\n        print("one")\n    else:\n        print("several")\n\n'
+        "    # Make it.\n    with strategy.scope():\n        model = build(3)\n        model.compile("
     ) in found
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["print(build(3).name)", "print(gpus); build(3)", "log(build)", "layers = build(3)", "print(model := build(3))"],
+)
+def test_what_may_build_a_model_stays_in_the_scope(said: str) -> None:
+    found = after(
+        f"""
+        def train(gpus):
+            if gpus <= 1:
+                {said}
+                model = build(3)
+            else:
+                print("several")
+                model = build(3)
+                model = multi_gpu_model(model, gpus)
+            model.compile('sgd', 'mse')
+            model.fit(batches)
+        """
+    )
+    assert "    with strategy.scope():\n        if gpus <= 1:\n" in found
 
 
 def test_imports_of_the_other_arm_of_a_test_for_tensorflow_2_stay() -> None:

@@ -25,6 +25,7 @@ from tfmigrate.edit.lines import (
     led,
     lines_above,
     names_bound,
+    only_talks,
     without_remarks,
     without_trailing_space,
 )
@@ -295,6 +296,9 @@ class BlockInTheMaking:
         return led(line, [*above, *lines_above(line)]) if above else line
 
     def _end(self, scope: Scope) -> None:
+        """End a scope, below what an `if` has become that it began with and that only says something now."""
+        while isinstance(scope.units[0], cst.If) and self._inner[1:] and only_talks(self._inner[0]):
+            self.out.append(self._inner.pop(0))
         if self._inner:
             indent = self._editor.indent(self._block)
             top = isinstance(self._block, cst.Module)

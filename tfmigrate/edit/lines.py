@@ -9,7 +9,7 @@ from typing import TypeVar
 import libcst as cst
 
 from tfmigrate.plan.edits import Move
-from tfmigrate.walk import comments_in, walk
+from tfmigrate.walk import comments_in, nodes_in, walk
 
 Pieces = list[cst.BaseStatement]
 
@@ -52,6 +52,32 @@ def _two_apart(leading: Sequence[cst.EmptyLine], *, first: bool) -> list[cst.Emp
 def defines(line: cst.CSTNode) -> bool:
     """Whether a statement is the definition of a function or a class."""
     return isinstance(line, cst.FunctionDef | cst.ClassDef)
+
+
+_TALK = frozenset({"print", "debug", "info", "warning"})
+_WORDS = frozenset({"format", "len", "str", "int", "join"})
+
+
+def only_talks(statement: cst.CSTNode) -> bool:
+    """Whether all that a statement does is to print: `print(...)`, or an `if` with nothing else in its arms."""
+    if isinstance(statement, cst.If | cst.Else):
+        inner = statement.body.body if isinstance(statement.body, cst.IndentedBlock) else ()
+        other = isinstance(statement, cst.Else) or statement.orelse is None or only_talks(statement.orelse)
+        return bool(inner) and all(map(only_talks, inner)) and other
+    if not isinstance(statement, cst.SimpleStatementLine):
+        return False
+    for small in statement.body:
+        if not isinstance(small, cst.Expr) or not isinstance(small.value, cst.Call):
+            return False
+        called = [_last_word(call.func) for call in nodes_in(small, cst.Call)]
+        if _last_word(small.value.func) not in _TALK or not {*called} <= _TALK | _WORDS:
+            return False
+    return True
+
+
+def _last_word(function: cst.BaseExpression) -> str:
+    named = function.attr if isinstance(function, cst.Attribute) else function
+    return named.value if isinstance(named, cst.Name) else ""
 
 
 def names_bound(line: cst.BaseStatement) -> set[str]:
