@@ -59,3 +59,10 @@ def test_two_bounds_are_left() -> None:
     text, actions = migrated("parallel.compile(SGD(clipnorm=0.1, clipvalue=0.5), 'mse')\n")
     assert "clipped_together" not in text
     assert sorted(actions) == ["rewrite", "warn"]
+
+
+def test_where_nothing_is_spread_an_optimizer_clips_as_it_did() -> None:
+    text = HEAD.replace("parallel = multi_gpu_model(model, gpus=2)\n", 'model.compile(Adam(clipvalue=0.5), "mse")\n')
+    file = migrate(text)
+    assert 'model.compile(Adam(clipvalue=0.5), "mse")\n' in file.after
+    assert not [finding for finding in file.findings if finding.code == "TFM310"]

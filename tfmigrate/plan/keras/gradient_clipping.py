@@ -25,6 +25,8 @@ CLIPS = ("clipnorm", "clipvalue", "global_clipnorm")
 
 def check(context: Context) -> Iterator[CallChange]:
     """An optimizer that clips by one bound is wrapped: its gradients are added up over the replicas first."""
+    if not context.migration.spreads:
+        return
     facts = context.facts
     helper = Helper.of(context.draft, _HELPER)
     wrapped: dict[cst.Call, CallChange] = {}
