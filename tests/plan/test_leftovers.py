@@ -356,6 +356,35 @@ def test_the_first_gpu_needs_no_naming(device: str) -> None:
     assert "tf.device" not in after
 
 
+ARMS = """\
+import tensorflow as tf
+
+if G > 1:
+    with tf.device("/cpu:0"):
+        model = Sequential([Dense(1, input_shape=(4,))])
+    parallel = multi_gpu_model(model, G)
+else:
+    with tf.device({device}):
+        parallel = Sequential([Dense(1, input_shape=(4,))])
+{after}parallel.compile("sgd", "mse")
+"""
+
+
+def test_nor_does_it_where_nothing_is_wrapped() -> None:
+    after = migrated(ARMS.format(device="'/gpu:0'", after="")).after
+    assert "tf.device" not in after
+    assert "if G > 1:" not in after
+
+
+@pytest.mark.parametrize(
+    ("device", "after"), [("'/cpu:0'", ""), ("'/gpu:1'", ""), ("D", "with tf.device('/gpu:0'):\n    x = 1\n")]
+)
+def test_another_device_there_counts(device: str, after: str) -> None:
+    text = ARMS.format(device=device, after=after)
+    assert f"with tf.device({device}):\n" in migrated(text).after
+    assert after in migrated(text).after
+
+
 @pytest.mark.parametrize(
     "wrap",
     [

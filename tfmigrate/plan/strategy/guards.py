@@ -23,6 +23,7 @@ from tfmigrate.understand.values import Literal, Visible
 from tfmigrate.walk import children, walk
 from tfmigrate.written import Written
 
+_FIRST_GPU = re.compile(r"gpu:0\b", re.IGNORECASE)
 _DEFAULT_DEVICE = re.compile(r"cpu|gpu:0\b", re.IGNORECASE)
 
 
@@ -114,7 +115,7 @@ class Blocks:
             if (
                 unit in wrapped
                 or (self._is_line(unit) and any(small in self._removed for small in unit.body))  # type: ignore[attr-defined]
-                or (self._is_device(unit) and self._holds_template(unit))
+                or (self._is_device(unit) and (self._holds_template(unit) or self._is_in_the_other_arm(unit)))
             ):
                 concerned.add(unit)
                 concerned.update(self._module.ancestors(unit))
@@ -179,6 +180,13 @@ class Blocks:
             for wrap in held
             for guard in wrap.guards
         )
+
+    def _is_in_the_other_arm(self, unit: cst.CSTNode) -> bool:
+        """Whether a block puts on the first GPU what is built where nothing is wrapped: it is there without that."""
+        device = device_of(unit, self._facts)
+        first = isinstance(device, cst.SimpleString) and _FIRST_GPU.search(device.value)
+        choices = {guard.node for wrap in self._wraps for guard in wrap.guards if isinstance(guard.node, cst.If)}
+        return bool(first) and not choices.isdisjoint(self._module.ancestors(unit))
 
     def _holds_template(self, unit: cst.CSTNode) -> bool:
         """Whether a part of a wrapped model is built in a block."""
