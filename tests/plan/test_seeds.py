@@ -90,3 +90,19 @@ def test_the_import_comes_with_whichever_is_written(code: str) -> None:
 def test_the_weights_are_the_same_in_every_run(keras: int, python: forks.Python) -> None:
     for seeding, expected in (("random.seed(1)", 1), ("tf.random.set_seed(1)", 2)):
         assert len({python(keras, PRINTED.format(seeding=seeding)).stdout for _ in range(2)}) == expected
+
+
+@pytest.mark.parametrize(
+    ("above", "written"),
+    [
+        ("import os\n\n", "import random\nimport os\n\nimport "),
+        ("import os\n", "import os\nimport random\n"),
+        ("import os\nimport re\n\n", "import os\nimport random\nimport re\n\nimport "),
+        ("import os\n\nimport sys\n\n", "import os\n\nimport random\nimport sys\n\nimport "),
+        ("from __future__ import print_function\n\n", "from __future__ import print_function\n\nimport random\n"),
+        ("import yaml\n\n", "import random\nimport yaml\n"),
+    ],
+)
+def test_the_import_stands_among_those_of_the_standard_library(above: str, written: str) -> None:
+    program = (HEAD + "tf.set_random_seed(1)" + TAIL).replace("import argparse\n", "")
+    assert written in check_migrated(above + program).after

@@ -11,6 +11,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Insert, Rank
 from tfmigrate.plan.names.context import Context, Migration
+from tfmigrate.plan.names.imports import among_standard
 from tfmigrate.understand.program import import_statements, names_imported, only_statement, packages_of
 from tfmigrate.understand.purity import is_pure
 
@@ -67,5 +68,5 @@ def _import_of_random(context: Context) -> tuple[Insert, ...] | None:
         return None
     for statement, unit in import_statements(module):
         if module.places[unit].owner is None and packages_of(statement).isdisjoint(_ABOVE):
-            return (Insert(unit, "import random", rank=Rank.IMPORT),)
+            return (Insert(among_standard(unit, module), "import random", rank=Rank.IMPORT),)
     return None

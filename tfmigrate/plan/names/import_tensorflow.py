@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 
 import libcst as cst
 
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import ImportNames, Insert, Rank, Remove, Unwrap
-from tfmigrate.plan.names.imports import in_try
+from tfmigrate.plan.names.imports import in_try, is_standard
 from tfmigrate.understand.program import (
     Unit,
     dotted,
@@ -143,7 +142,7 @@ class _Places:
 
     def note(self, unit: Unit) -> None:
         self.standing = self.standing or unit
-        if imports_at(unit) and not self.needed and (self.first is None or _is_standard(self.first)):
+        if imports_at(unit) and not self.needed and (self.first is None or is_standard(self.first)):
             self.first = unit
         self.needed = self.needed or self.draft.reaches_into(self.draft.tf, unit)
         if _brings_tensorflow(unit):
@@ -200,12 +199,6 @@ def _is_setter(func: cst.BaseExpression) -> bool:
 
 def _is_environment(node: cst.BaseExpression) -> bool:
     return dotted(node).rpartition(".")[2] == "environ"
-
-
-def _is_standard(unit: Unit) -> bool:
-    """Whether a line imports from the standard library alone."""
-    roots = {full.split(".")[0] for small in imports_at(unit) for _, _, full in imports_of(small)}
-    return bool(roots) and roots <= sys.stdlib_module_names
 
 
 def _is_magic(unit: Unit, draft: Draft) -> bool:

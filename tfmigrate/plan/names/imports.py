@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cache
@@ -11,7 +12,7 @@ import libcst as cst
 
 from tfmigrate.plan.edits import ImportNames, ImportPart, Unwrap
 from tfmigrate.plan.names.public_names import public_names
-from tfmigrate.understand.program import Module, Unit, dotted, imports_of, units_of
+from tfmigrate.understand.program import Module, Unit, dotted, imports_at, imports_of, units_of
 
 _PRIVATE = "tensorflow.python."
 _INNER = ("keras.engine.", "keras.layers.")
@@ -93,6 +94,21 @@ class ImportChange:
     """(old, new) qualified names."""
     lines: tuple[str, ...]
     """What is imported now, a line for each module."""
+
+
+def among_standard(unit: Unit, module: Module) -> Unit:
+    """The place for another import of the standard library: an import line, or the one of the standard library above it
+    where a blank line is between the two."""
+    place = module.places[unit]
+    above = units_of(place.block)[place.index - 1] if place.index else None
+    apart = any(line.comment is None for line in getattr(unit, "leading_lines", ()))
+    return above if above is not None and apart and is_standard(above) and not is_standard(unit) else unit
+
+
+def is_standard(unit: Unit) -> bool:
+    """Whether a line imports from the standard library alone."""
+    roots = {full.split(".")[0] for small in imports_at(unit) for _, _, full in imports_of(small)}
+    return bool(roots) and roots <= sys.stdlib_module_names - {"__future__"}
 
 
 def in_try(module: Module, unit: Unit) -> bool:

@@ -14,6 +14,7 @@ from tfmigrate.plan.change.calls import Revision, passed_as
 from tfmigrate.plan.edits import Edit, Insert, Rank, Remove, Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.names.excused import taken_out
+from tfmigrate.plan.names.imports import among_standard
 from tfmigrate.plan.names.tables import Tables
 from tfmigrate.understand.guarded import guarded
 from tfmigrate.understand.program import Module, dotted, import_statements, imports_of, packages_of, root_name
@@ -136,7 +137,7 @@ def _modules_through_numpy(context: Context) -> Iterator[CallChange]:
         if name not in imports:
             if not tops or any(name in lexical.bound for lexical in (scope, *context.scopes.by_node.values())):
                 continue
-            more = (Insert(tops[0], f"import {name}", rank=Rank.IMPORT),)
+            more = (Insert(among_standard(tops[0], facts.module), f"import {name}", rank=Rank.IMPORT),)
         for node in attributes:
             message = f"{name} was a module of Python that NumPy imported"
             yield CallChange(codes.OLD_PYTHON, node, message, Replace(node, name), more=more)
