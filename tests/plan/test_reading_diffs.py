@@ -316,6 +316,25 @@ def test_what_both_arms_end_with_stands_below_them() -> None:
     ) in found
 
 
+def test_what_both_arms_ended_with_before_stays_in_both() -> None:
+    found = after(
+        """
+        def train(gpus):
+            model = build(3)
+            if gpus > 1:
+                parallel = multi_gpu_model(model, gpus)
+                parallel.compile('sgd', 'mse')
+                parallel.fit(batches)
+                model.summary()
+            else:
+                print("give more")
+                model.summary()
+        """
+    )
+    assert '        model.fit(batches)\n        model.summary()\n    else:\n        print("give more")\n' in found
+    assert found.count("        model.summary()\n") == 2
+
+
 @pytest.mark.parametrize(
     "said",
     ["print(build(3).name)", "print(gpus); build(3)", "log(build)", "layers = build(3)", "print(model := build(3))"],

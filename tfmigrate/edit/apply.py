@@ -14,7 +14,7 @@ import libcst as cst
 from tfmigrate.brackets import filled
 from tfmigrate.edit.align import dedented, realigned, realigned_head
 from tfmigrate.edit.arguments import in_column, narrowed_signature, spaced
-from tfmigrate.edit.arms import Arms, read_alike
+from tfmigrate.edit.arms import Arms, begin_and_end_alike, read_alike
 from tfmigrate.edit.blocks import Block, BlockInTheMaking, empty
 from tfmigrate.edit.by_node import EditsByNode
 from tfmigrate.edit.compose import Edited, composed, composed_lines
@@ -288,7 +288,8 @@ class _Editor(cst.CSTTransformer):
 
     def _arms(self, choice: cst.If | cst.Try) -> Arms:
         comments = self._comments_of_choice(choice)
-        return Arms(self._tree, self.indent(choice.body), self.leading(choice), comments)
+        alike = begin_and_end_alike(choice, self._tree)
+        return Arms(self._tree, self.indent(choice.body), self.leading(choice), comments, alike)
 
     def _branch(self, edit: Branch, leading: Sequence[cst.EmptyLine]) -> cst.If:
         body = self._block_of(edit.body)

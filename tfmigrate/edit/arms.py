@@ -27,6 +27,17 @@ def read_alike(node: cst.CSTNode, other: cst.CSTNode, tree: cst.Module) -> bool:
     return first == second
 
 
+def begin_and_end_alike(choice: cst.CSTNode, tree: cst.Module) -> tuple[int, int]:
+    """How many statements the two arms of an `if` begin with, and end with, that read the same."""
+    if not isinstance(choice, cst.If) or not isinstance(choice.orelse, cst.Else):
+        return 0, 0
+    body, other = statements_of(choice.body), statements_of(choice.orelse.body)
+    alike = [[read_alike(led(one, []), led(two, []), tree) for one, two in pairs]
+             for pairs in (zip(body, other), zip(body[::-1], other[::-1]))]  # fmt: skip
+    first, last = ((*same, False).index(False) for same in alike)
+    return first, last
+
+
 @dataclass(frozen=True)
 class Arms:
     """A statement whose two arms are compared."""
@@ -38,6 +49,8 @@ class Arms:
     """The lines above the statement."""
     comments: Sequence[str]
     """Its comments, none of which is lost."""
+    alike: tuple[int, int] = (0, 0)
+    """How many statements both arms began and ended with before they were edited: these alone are no reason."""
 
     def first_taken_out(self, choice: cst.If, orelse: cst.Else) -> Pieces:
         """What both arms begin with, and an `if` for the rest."""
@@ -45,7 +58,7 @@ class Arms:
         common = 0
         while common < min(len(body), len(other)) and read_alike(body[common], other[common], self.tree):
             common += 1
-        if not common or common == len(body):
+        if common <= self.alike[0] or common == len(body):
             return [choice]
         above = [dedented(piece, self.indent) for piece in body[:common]]
         above[0] = led(above[0], [*self.leading, *comment_lines(lines_above(above[0]))])
@@ -67,7 +80,7 @@ class Arms:
             led(body[-common - 1], []), led(other[-common - 1], []), self.tree
         ):
             common += 1
-        if not common:
+        if common <= self.alike[1]:
             return pieces
         below = [
             led(one, either_lines(lines_above(one), lines_above(two)))
