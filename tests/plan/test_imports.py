@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.kit import migrate, with_model
 from tfmigrate.migrate import migrate_bytes
 from tfmigrate.report import text
 from tfmigrate.result import FileResult, Result
@@ -256,3 +257,13 @@ def test_an_import_in_a_function_goes_with_its_last_reader_there(more: str, stay
     file = migrate_bytes(INSIDE.replace("{more}", more).encode(), "program.py", Settings())
     assert "strategy = tf.distribute" in file.after
     assert ("            import tensorflow as tf\n" in file.after) == stays
+
+
+@pytest.mark.parametrize("home", ["keras.layers", "keras.layers.convolutional"])
+@pytest.mark.parametrize("name", ["Deconv2D", "Deconv3D", "Deconvolution2D", "Deconvolution3D"])
+def test_a_layer_of_two_names_is_imported_by_the_one_that_is_left(home: str, name: str) -> None:
+    file = migrate(with_model(f"from {home} import {name}\nlayer = {name}(3, 3)\n"))
+    left = f"Conv{name[-2:]}Transpose"
+    assert f"layer = {left}(3, 3)\n" in file.after
+    assert left in file.after.partition("layer = ")[0]
+    assert "Deconv" not in file.after
