@@ -38,13 +38,13 @@ REFUSED = {
         "no version of Keras has keras.util.multi_gpu_model: if keras.utils.multi_gpu_model is meant, name that",
     ),
     "the places that share no caller": (
-        "def net(optimizer=SGD(0.1)):\n    model = Sequential([Dense(1)])\n    return model, optimizer\n\n\n"
-        "class Trainer:\n    def __init__(self):\n        self.net, self.optimizer = net()\n\n"
+        "import keras\n\n\ndef net(metric=keras.metrics.Precision()):\n    return Sequential([Dense(1)]), metric\n\n\n"
+        "class Trainer:\n    def __init__(self):\n        self.net, self.metric = net()\n\n"
         "    def train(self, gpus):\n        parallel = multi_gpu_model(self.net, gpus)\n"
-        '        parallel.compile(self.optimizer, "mse")\n        parallel.set_weights(self.best)\n',
-        "its optimizer or a part of its model is made elsewhere, and no caller of both was found: line 8 of "
-        "train.py and line 15 of train.py, in __init__(). No copy can be trained instead: after set_weights() at line "
-        "20 of train.py it would not have the weights of the model",
+        '        parallel.compile("sgd", "mse", [self.metric])\n        parallel.set_weights(self.best)\n',
+        "its optimizer or a part of its model is made elsewhere, and no caller of both was found: line 11 of "
+        "train.py and line 17 of train.py, in __init__(). No copy can be trained instead: after set_weights() at line "
+        "22 of train.py it would not have the weights of the model",
     ),
 }
 

@@ -205,3 +205,44 @@ def test_a_suppressed_one_stays() -> None:
     body = "opt = SGD(0.1)\na, b = build(1), build(2)\na.compile(opt, 'mse')\n"
     body += "b.compile(opt, 'mse')  # tfmigrate: skip[TFM405]\n"
     assert "from_config" not in migrate_bytes((START + body).encode(), "train.py", Settings()).after
+
+
+DEFAULT = """\
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.optimizers import SGD
+from keras.utils import multi_gpu_model
+
+
+def train(size, optimizer=SGD(0.1)):
+    model = Sequential([Dense(size, input_shape=(4,))])
+    parallel = multi_gpu_model(model, gpus=2)
+    parallel.compile(optimizer, "mse")
+    parallel.fit_generator(batches)
+
+
+"""
+ANEW = "type(optimizer).from_config(optimizer.get_config())"
+
+
+@pytest.mark.parametrize(
+    ("calls", "written"),
+    [
+        ("train(3)\n", ANEW),
+        ("train(3)\ntrain(4)\n", ANEW),
+        ("train(3)\ntrain(4, 'adam')\n", f"optimizer if isinstance(optimizer, str) else {ANEW}"),
+        ("", f"optimizer if isinstance(optimizer, str) else {ANEW}"),
+    ],
+)
+def test_the_default_of_a_parameter_is_made_again_in_the_scope(calls: str, written: str) -> None:
+    after = check_migrated(DEFAULT + calls).after
+    assert "def train(size, optimizer=SGD(0.1)):\n    " in after
+    assert f'        model.compile({written}, "mse")\n' in after
+    assert "    with strategy.scope():\n        model = Sequential(" in after
+    assert after.endswith(calls)
+
+
+def test_a_caller_that_makes_another_one_does_so_in_the_scope() -> None:
+    after = check_migrated(f"{DEFAULT}train(3)\ntrain(4, SGD(0.5))\n").after
+    assert "with strategy.scope():\n    train(3)\n    train(4, SGD(0.5))\n" in after
+    assert f'model.compile({ANEW}, "mse")' in after

@@ -51,7 +51,7 @@ def migrate_wraps(
     if wraps:
         write_templates_in_callbacks(facts, drafts, refused)
     copy_models(copied, facts, drafts)
-    remake_optimizers(copying, drafts)
+    remake_optimizers((group for placement in placements for group in placement.owner.groups), drafts)
     _drop_wrapper_classes((*wraps, *copied), refused, facts, drafts)
     copies = drop_own_copies(wraps, facts, drafts)
     for placement in placements:

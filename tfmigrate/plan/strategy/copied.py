@@ -159,19 +159,25 @@ def _saves_between(call: cst.Call, draft: Draft) -> bool:
 
 
 def remake_optimizers(groups: Iterable[Group], drafts: Mapping[Module, Draft]) -> None:
-    """Make the optimizers of copies anew in their scope, where the program makes them outside of it.
+    """Make optimizers anew in their scope, where the program makes them outside of it.
 
     A string, which an unknown caller may pass, has no settings to ask for.
     """
     done: set[cst.BaseExpression] = set()
     for use in (use for group in groups for use in remade_optimizers(group)):
-        argument, optimizer = given_optimizer(use.call), use.argument(0, "optimizer")
-        if argument is None or optimizer is None or argument in done:
+        argument = given_optimizer(use.call)
+        if argument is None or argument in done:
             continue
         done.add(argument)
         draft, text = drafts[use.site.frame.module], dotted(argument)
         copy = f"type({text}).from_config({text}.get_config())"
-        surely = all(isinstance(option, Made) and option.kind == "optimizer" for option in options(optimizer))
+        given = [other.argument(0, "optimizer") for other in draft.facts.uses if other.call is use.call]
+        surely = all(
+            isinstance(option, Made) and option.kind == "optimizer"
+            for value in given
+            if value is not None
+            for option in options(value)
+        )
         draft.edits.append(Replace(argument, copy if surely else f"{text} if isinstance({text}, str) else {copy}"))
         message = (
             f"the optimizer `{text}` is made outside the scope of the strategy, which Keras 3 refuses: another one "

@@ -23,6 +23,7 @@ from tfmigrate.understand.values import (
     Parallel,
     Parameter,
     Site,
+    Sites,
     options,
     unbound,
 )
@@ -165,8 +166,13 @@ def sites_to_cover(group: Group) -> frozenset[Site]:
             # The other arm of a guard may put an unknown model in the same variable.
             sites.update(opaque_sites(use.receiver))
         sites.add(use.site)
-        sites.update(use.parts)
+        sites.update(use.parts - _defaults(use))
     return frozenset(sites)
+
+
+def _defaults(use: Use) -> Sites:
+    """Where the optimizer of a compile() is made as the default of a parameter, round which no scope can stand."""
+    return frozenset(site for site in use.optimizer_parts if isinstance(site.unit, cst.FunctionDef))
 
 
 def compiled_by(use: Use) -> cst.BaseExpression | None:
@@ -186,15 +192,14 @@ def written_again(node: cst.BaseExpression) -> str:
 
 
 def remade_optimizers(group: Group) -> list[Use]:
-    """The compiles of copies whose optimizer is made where their scope does not reach: in it another one is made of the
-    same settings, which an optimizer can be asked for."""
-    return [
-        use
-        for use in group.compiles
-        if group.copied
-        and given_optimizer(use.call) is not None
-        and any(site.lifted(group.owner) is None for site in use.optimizer_parts)
-    ]
+    """The compiles whose optimizer is made where their scope does not reach, of copies and as the default of a parameter:
+    in it another one is made of the same settings, which an optimizer can be asked for."""
+    return [use for use in group.compiles if given_optimizer(use.call) is not None and _is_out_of_reach(use, group)]
+
+
+def _is_out_of_reach(use: Use, group: Group) -> bool:
+    far = group.copied and any(site.lifted(group.owner) is None for site in use.optimizer_parts)
+    return far or bool(_defaults(use))
 
 
 def made_apart(sites: Iterable[Site]) -> str | None:
