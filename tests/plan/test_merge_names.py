@@ -234,3 +234,19 @@ def test_a_template_that_is_deleted_first_leaves_its_name(end: str) -> None:
     text = after(DELETED.format(end=end))
     assert "parallel.compile(" in text
     assert "parallel.fit(" in text or "lambda: parallel" in text
+
+
+PAIR = (
+    "def build_net(gpus):\n    model = build()\n    if gpus > 1:\n        return {several}\n    return {one}\n\n\n"
+    "parallel, plain = build_net(2)\nparallel.compile('sgd', 'mse')\nparallel.fit(x, y)\nplain.save('m.keras')\n"
+)
+
+
+def test_a_pair_that_is_returned_either_way_is_returned_once() -> None:
+    text = after(PAIR.format(several="multi_gpu_model(model, gpus), model", one="model, model"))
+    assert "        model = build()\n    return model, model\n" in text
+
+
+def test_pairs_that_differ_are_both_returned() -> None:
+    text = after(PAIR.format(several="multi_gpu_model(model, gpus), model", one="model, None"))
+    assert "    if gpus > 1:\n        return model, model\n    return model, None\n" in text

@@ -192,8 +192,8 @@ def written_again(node: cst.BaseExpression) -> str:
 
 
 def remade_optimizers(group: Group) -> list[Use]:
-    """The compiles whose optimizer is made where their scope does not reach, of copies and as the default of a parameter:
-    in it another one is made of the same settings, which an optimizer can be asked for."""
+    """The compiles whose optimizer is made out of reach of their scope, of copies and as the default of a parameter: in
+    it another one is made of the same settings, which an optimizer can be asked for."""
     return [use for use in group.compiles if given_optimizer(use.call) is not None and _is_out_of_reach(use, group)]
 
 

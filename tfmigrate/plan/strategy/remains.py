@@ -255,11 +255,11 @@ def _said_already(wrap: Wrap) -> cst.BaseSmallStatement | None:
     above, below = units_of(guard.block)[: guard.index], units_of(guard.block)[guard.index + 1 :]
     if isinstance(statement, cst.Assign) and statement is wrapped_assignment(wrap) and above:
         neighbour = only_statement(above[-1])
-    elif isinstance(statement, cst.Return) and statement.value is wrap.call and below:
+    elif isinstance(statement, cst.Return) and wrap.together is None and wrap.call in walk(statement) and below:
         neighbour = only_statement(below[0])
     else:
         return None
-    plain = statement.with_changes(value=wrap.template_node)
+    plain = statement.deep_replace(wrap.call, wrap.template_node)
     return statement if neighbour is not None and plain.deep_equals(neighbour) else None
 
 
