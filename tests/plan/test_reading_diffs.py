@@ -428,3 +428,73 @@ def make():
     for blank in ("", "# out"):
         written = check_migrated(HEAD + code.format(blank=blank)).after
         assert f"input_shape=(4,)))\n        {blank}\n        model.add" in written
+
+
+def test_of_two_arms_that_become_one_the_comments_of_one_stay() -> None:
+    found = after(
+        """
+        def train(gpus):
+            # Make it.
+            if gpus > 1:
+                # the template stays on the CPU
+                model = build(3)
+                # on all of them
+                parallel = multi_gpu_model(model, gpus)
+                # plain descent
+                parallel.compile('sgd', 'mse')
+            else:
+                # a single GPU is enough
+                parallel = build(3)
+                # the same here
+                parallel.compile('sgd', 'mse')
+            parallel.fit(batches)
+        """
+    )
+    assert "    # Make it.\n    with strategy.scope():\n        parallel = build(3)\n" in found
+    assert "        # plain descent\n        parallel.compile('sgd', 'mse')\n" in found
+    assert not [words for words in ("CPU", "single", "the same") if words in found]
+
+
+def test_what_moves_to_the_strategy_is_not_said_twice() -> None:
+    found = after(
+        """
+        def train(gpus):
+            if gpus == 1:
+                model = build(3)
+            else:
+                base = build(3)
+                # spread over all GPUs
+                model = multi_gpu_model(base, gpus)
+            model.compile('sgd', 'mse')
+            model.fit(batches)
+        """
+    )
+    assert found.count("# spread over all GPUs") == 1
+    assert "    # spread over all GPUs\n    strategy = (\n" in found
+
+
+CASES = """
+def train(gpus):
+    model = build(3)
+    if gpus > 1:
+        {first}
+        parallel = multi_gpu_model(model, gpus)
+    elif {test}:
+        parallel = model
+    else:
+        parallel = model
+    parallel.compile('sgd', 'mse')
+    parallel.fit(batches)
+"""
+
+
+def test_arms_with_nothing_left_go() -> None:
+    found = after(CASES.format(first="print(1)", test="gpus == 1"))
+    assert "    if gpus > 1:\n        print(1)\n    with strategy.scope():\n" in found
+    assert "elif" not in found
+    assert "if gpus" not in after(CASES.format(first="pass", test="gpus == 1")).replace("if gpus > 1\n", "")
+
+
+def test_arms_below_a_test_that_does_something_stay() -> None:
+    found = after(CASES.format(first="print(1)", test="ask()"))
+    assert "    elif ask():\n        pass\n" in found

@@ -6,6 +6,7 @@ edit lets go.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
@@ -344,6 +345,13 @@ class _Editor(cst.CSTTransformer):
     def _comments_of_choice(self, choice: cst.CSTNode) -> list[str]:
         """The comments of a compound statement that stay, each once where two arms that may become one say it."""
         said, again = [], said_twice(choice)
+        moved = [unit for unit in walk(choice) if unit in self.edits.moved_comments and unit is not choice]
+        lines = (line for unit in moved for line in getattr(unit, "leading_lines", ()))
+        again += Counter(
+            line.comment.value
+            for line in lines
+            if line.comment is not None and line.comment not in self.edits.forgotten
+        )
         for text in self._comments_in(choice):
             if again[text]:
                 again[text] -= 1

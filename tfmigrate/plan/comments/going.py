@@ -11,6 +11,7 @@ from tfmigrate.plan.comments.dropped import comments_of_dropped
 from tfmigrate.plan.comments.statements import Changes
 from tfmigrate.plan.comments.words import (
     OF_DEVICES,
+    OF_ONE_CASE,
     OF_SESSIONS,
     OF_SEVERAL,
     ON_CPU,
@@ -23,7 +24,7 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Arguments, Forget
 from tfmigrate.plan.strategy.guards import device_of
 from tfmigrate.understand import names
-from tfmigrate.understand.program import imports_at, imports_of, units_of
+from tfmigrate.understand.program import imports_at, imports_of, suites_of, units_of
 from tfmigrate.walk import comments_of, walk
 
 
@@ -54,6 +55,8 @@ class _Going:
             yield from self._of_a_device(unit)
         if unit in changes.unwrapped or unit in changes.collapsed:
             yield from speaking_of(OF_SEVERAL if changes.empties(unit) else PARALLEL, above)
+        if isinstance(unit, cst.If) and unit in changes.one_arm_of:
+            yield from self._of_arms(unit, changes.one_arm_of[unit])
         if isinstance(unit, cst.SimpleStatementLine):
             yield from self._of_parts(unit, above)
             if changes.removes(unit) and _MAKES_SESSION.search(self._draft.module.code(unit)):
@@ -64,6 +67,15 @@ class _Going:
             yield from self._of_a_wrap(unit, above)
         elif isinstance(unit, cst.SimpleStatementLine) and changes.lets_go(unit):
             yield from self._of_a_line(unit, above)
+
+    def _of_arms(self, choice: cst.If, staying: cst.BaseSuite) -> Iterator[cst.Comment]:
+        """What was said in the arm that goes, and in the other one of the case that it was for."""
+        for suite in suites_of(choice):
+            for unit in units_of(suite):
+                if suite is staying:
+                    yield from speaking_of(OF_ONE_CASE, self._above(unit))
+                elif unit not in self._changes.moved:
+                    yield from self._above(unit)
 
     def _of_parts(self, line: cst.SimpleStatementLine, above: Sequence[cst.Comment]) -> Iterator[cst.Comment]:
         """Code in a statement that goes, and claims about a name that becomes another."""

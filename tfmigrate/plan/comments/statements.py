@@ -39,6 +39,15 @@ class Changes:
         return {edit.unit for edit in of_kind(self._draft.edits, Unwrap)}
 
     @cached_property
+    def one_arm_of(self) -> dict[cst.CSTNode, cst.BaseSuite]:
+        """Choices of two arms that say the same now, and the arm that stays."""
+        return {
+            edit.unit: edit.suite
+            for edit in of_kind(self._draft.edits, Unwrap)
+            if edit.suite is not None and isinstance(edit.unit, cst.If) and isinstance(edit.unit.orelse, cst.Else)
+        }
+
+    @cached_property
     def whole(self) -> set[cst.CSTNode]:
         """Those that go with all that is in them."""
         return {edit.unit for edit in of_kind(self._draft.edits, Unwrap) if edit.suite is None}

@@ -17,6 +17,10 @@ OF_SEVERAL = re.compile(
 left, since the strategy stands elsewhere."""
 OF_DEVICES = re.compile(r"\b(?:cpu|device|template)s?\b", re.IGNORECASE)
 """Words of a claim about the block that kept the template off the GPUs."""
+OF_ONE_CASE = re.compile(
+    rf"{OF_SEVERAL.pattern}|{OF_DEVICES.pattern}|\b(?:single|one|1|only|each|every|several)[-_ ]gpu\b", re.IGNORECASE
+)
+"""Words about how many GPUs there are, or where the template is: no longer true where both cases are one."""
 ON_CPU = re.compile(r"\bcpus?\b", re.IGNORECASE)
 """The same behind a statement of that block."""
 OF_SESSIONS = re.compile(r"\bsess(?:ions?)?\b", re.IGNORECASE)

@@ -204,6 +204,7 @@ class Blocks:
     def _settle_if(self, unit: cst.If) -> None:
         """Remove an `if` with nothing left in it; leave the arm that is not empty, or one of two that are the same."""
         if isinstance(unit.orelse, cst.If):
+            self._settle_chain(unit, unit.orelse)
             return
         orelse = unit.orelse.body if unit.orelse is not None else None
         body_empty, orelse_empty = self._empty(unit.body), self._empty(orelse)
@@ -218,6 +219,21 @@ class Blocks:
         elif orelse is not None and self._can_go(unit) and self._same(self.sense(unit.body), self.sense(orelse)):
             self.edits.append(Unwrap(unit, unit.body))
             self.transparent.add(unit)
+
+    def _settle_chain(self, unit: cst.If, rest: cst.If) -> None:
+        """Remove the arms below the first of an `if` with an `elif`, where nothing is left in any of them."""
+        below: cst.If | cst.Else | None = rest
+        while isinstance(below, cst.If):
+            if not self._empty(below.body) or not self._can_go(below):
+                return
+            below = below.orelse
+        if below is not None and not self._empty(below.body):
+            return
+        if not self._empty(unit.body):
+            self.edits.append(Branch(unit, (unit.test,), unit.body, None))
+        elif self._can_go(unit):
+            self.edits.append(Unwrap(unit, None))
+            self.gone.add(unit)
 
     def _can_go(self, unit: cst.If) -> bool:
         """Whether nothing is lost when the condition of an `if` is no longer evaluated."""
