@@ -342,3 +342,27 @@ def test_what_stands_in_the_body_of_a_class_is_told() -> None:
             model.fit(x, y, batch_size=8)
         """)
     assert codes(file) == [("TFM427", "warn")]
+
+
+def test_scopes_in_the_arms_of_a_choice_stay_there() -> None:
+    file = migrated(
+        """
+        from files import saved
+
+        strategy = tf.distribute.MirroredStrategy()
+        optimizer = tf.keras.optimizers.Adam(0.1)
+        print("ready")
+        if saved:
+            with strategy.scope():
+                model = Sequential([Input((8,)), Dense(1)])
+        else:
+            with strategy.scope():
+                model = Sequential([Input((4,)), Dense(1)])
+        with strategy.scope():
+            model.compile(loss="mse", optimizer=optimizer)
+        model.fit(batches)
+        """
+    )
+    moved = 'with strategy.scope():\n    optimizer = tf.keras.optimizers.Adam(0.1)\nprint("ready")\nif saved:\n'
+    assert moved in file.after
+    assert file.after.count("with strategy.scope():") == 4

@@ -207,7 +207,7 @@ class _Scopes:
     def edits(self, body: _Body, targets: Sequence[_Target]) -> Iterator[Edit]:
         """Blocks round the units, joined with the neighbouring ones that enter the same scope already."""
         module, units = body.module, frozenset(target.unit for target in targets)
-        existing = self._entered_in(body)
+        existing = frozenset(block for block in self._entered_in(body) if _stands_beside(block, units, module))
         frames = {target.frame for target in targets}
         lifted = {site.lifted(frame) for site in self._training for frame in frames}
         training = frozenset(site.unit for site in lifted if site is not None)
@@ -231,6 +231,12 @@ class _Scopes:
             for block in blocks
             if len(block.items) == 1 and body.module.code(block.items[0].item) == body.context
         )
+
+
+def _stands_beside(block: cst.With, units: frozenset[Unit], module: Module) -> bool:
+    """Whether a scope stands in the block of one of some units, or round it, so that one for both is no deeper."""
+    blocks = {id(module.places[unit].block) for unit in units}
+    return id(module.places[block].block) in blocks or not units.isdisjoint(module.inside(block))
 
 
 def _target(site: Site, context: str, late: tuple[cst.Assign, ...] = ()) -> _Target:
