@@ -250,3 +250,15 @@ def test_a_pair_that_is_returned_either_way_is_returned_once() -> None:
 def test_pairs_that_differ_are_both_returned() -> None:
     text = after(PAIR.format(several="multi_gpu_model(model, gpus), model", one="model, None"))
     assert "    if gpus > 1:\n        return model, model\n    return model, None\n" in text
+
+
+def test_a_template_of_one_arm_that_is_deleted_later_gives_way() -> None:
+    text = after(
+        "def main(folds, one):\n    for fold in folds:\n        if one:\n            model = build()\n        else:\n"
+        "            single = build()\n            model = multi_gpu_model(single, 2)\n"
+        "        model.compile('sgd', 'mse')\n        model.fit(x, y)\n"
+        "        if one:\n            del model\n        else:\n            del model\n            del single\n"
+    )
+    assert "            model = build()\n            model.compile('sgd', 'mse')\n" in text
+    assert "single" not in text
+    assert text.endswith("        model.fit(train_dataset)\n        del model\n")

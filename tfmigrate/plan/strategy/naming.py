@@ -87,11 +87,15 @@ class Naming:
         if len(self._aliases) != 1 or not self._of_template or not self._are_both_variables_here():
             return None
         (alias,) = self._aliases
-        if any(mention.binds and not self._is_on_the_way_to(alias, mention) for mention in self._of_template):
+        gone = [mention for mention in self._of_template if mention.node in self._deleted]
+        template = [mention for mention in self._of_template if mention not in gone]
+        if any(mention.binds and not self._is_on_the_way_to(alias, mention) for mention in template):
             return None
-        if any(self._is_in_the_way(alias, mention) for mention in self._of_parallel):
+        if any(self._order(mention) < self.module.order[alias.unit] for mention in gone):
             return None
-        return Merge((alias.statement,), _renamed(self._of_template, self.parallel))
+        if any(self._is_in_the_way(alias, mention, template) for mention in self._of_parallel):
+            return None
+        return self._without_deletions(Merge((alias.statement,), _renamed(template, self.parallel)), gone)
 
     def until_bound_again(self) -> Merge | None:
         """`model = wrap(body); model = with_loss(model)`: the reads up to there are of the template."""
@@ -235,9 +239,12 @@ class Naming:
         arms = self.module.arms
         return self._order(binding) <= self.module.order[alias.unit] and [*arms(binding.unit)] == [*arms(alias.unit)]
 
-    def _is_in_the_way(self, alias: _Alias, mention: Occurrence) -> bool:
-        """Whether the parallel name is something else while the template is used: before the alias, or after it."""
-        places = [self._order(other) for other in self._of_template]
+    def _is_in_the_way(self, alias: _Alias, mention: Occurrence, template: Iterable[Occurrence]) -> bool:
+        """Whether the parallel name is something else while the template is used: before the alias, or after it.
+
+        `template`: what mentions that, but for its deletion.
+        """
+        places = [self._order(other) for other in template]
         place, at = self._order(mention), self.module.order[alias.unit]
         if min(places) <= place < at:
             return True
