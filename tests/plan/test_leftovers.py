@@ -413,6 +413,14 @@ def test_a_device_that_no_wrap_is_concerned_with_stays(block: str) -> None:
     assert block in migrated("import tensorflow as tf\n" + block + BUILT + block).after
 
 
+def test_a_device_round_the_compile_goes() -> None:
+    compiled = "with tf.device('/cpu:0'):\n    model.compile('sgd', 'mse')\nparallel = multi_gpu_model(model, G)\n"
+    built = BUILT.partition("\n")[0]
+    after = migrated(f"import tensorflow as tf\n{built}\n{compiled}parallel.fit_generator(batches)\n").after
+    assert "tf.device" not in after
+    assert "    model.compile('sgd', 'mse')\n" in after
+
+
 def test_a_device_that_is_asked_for_stays() -> None:
     body = "import tensorflow as tf\nwith tf.device(choose()):\n    model = Sequential([Dense(1, input_shape=(4,))])\n"
     after = migrated("from devices import choose\n" + body + BUILT.partition("\n")[2]).after

@@ -15,7 +15,7 @@ from tfmigrate.plan.edits import Branch, Unwrap
 from tfmigrate.plan.strategy.merged import Merge
 from tfmigrate.plan.strategy.merged_code import MergedCode
 from tfmigrate.plan.strategy.negations import negated
-from tfmigrate.understand.contents import opaque_sites
+from tfmigrate.understand.contents import models_of, opaque_sites
 from tfmigrate.understand.lifecycle import Facts, Wrap
 from tfmigrate.understand.program import Module, dotted, errors_of, only_statement, suites_of, units_of
 from tfmigrate.understand.purity import is_impure, is_pure
@@ -189,9 +189,13 @@ class Blocks:
         return bool(first) and not choices.isdisjoint(self._module.ancestors(unit))
 
     def _holds_template(self, unit: cst.CSTNode) -> bool:
-        """Whether a part of a wrapped model is built in a block."""
+        """Whether a part of a wrapped model is built in a block, or the model compiled."""
         inside = set(self._module.inside(unit))
-        return any(not inside.isdisjoint(_built_at(wrap)) for wrap in self._wraps)
+        if any(not inside.isdisjoint(_built_at(wrap)) for wrap in self._wraps):
+            return True
+        wrapped = frozenset().union(*(models_of(wrap.template) for wrap in self._wraps))
+        compiles = (use for use in self._facts.uses if use.method == "compile" and use.site.unit in inside)
+        return any(not use.models.isdisjoint(wrapped) for use in compiles)
 
     def _unwrap(self, unit: cst.CSTNode) -> None:
         assert isinstance(unit, cst.With)
