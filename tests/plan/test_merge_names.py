@@ -262,3 +262,16 @@ def test_a_template_of_one_arm_that_is_deleted_later_gives_way() -> None:
     assert "            model = build()\n            model.compile('sgd', 'mse')\n" in text
     assert "single" not in text
     assert text.endswith("        model.fit(train_dataset)\n        del model\n")
+
+
+def test_a_template_that_is_built_in_further_arms_gives_way() -> None:
+    choice = "        if weights:\n            {0} = build()\n            {0}.load_weights(weights)\n"
+    choice += "        else:\n            {0} = build()\n"
+    text = after(
+        "def main(weights, gpus):\n    if gpus > 1:\n" + choice.format("model")
+        + "        parallel = multi_gpu_model(model, gpus)\n    else:\n" + choice.format("parallel")
+        + "    parallel.compile('sgd', 'mse')\n    parallel.fit(x, y)\n"
+    )
+    assert "    with strategy.scope():\n        if weights:\n            parallel = build()\n" in text
+    assert text.count("build()") == 2
+    assert " model" not in text

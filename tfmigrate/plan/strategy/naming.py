@@ -235,9 +235,9 @@ class Naming:
         return not mention.binds and mention.scope is self.scope and self._order(mention) < first
 
     def _is_on_the_way_to(self, alias: _Alias, binding: Occurrence) -> bool:
-        """Whether the template is bound above the alias, in the same arms of the same `if`s."""
+        """Whether the template is bound above the alias, in the same arms of the same `if`s, or further ones there."""
         arms = self.module.arms
-        return self._order(binding) <= self.module.order[alias.unit] and [*arms(binding.unit)] == [*arms(alias.unit)]
+        return self._order(binding) <= self.module.order[alias.unit] and {*arms(alias.unit)} <= {*arms(binding.unit)}
 
     def _is_in_the_way(self, alias: _Alias, mention: Occurrence, template: Iterable[Occurrence]) -> bool:
         """Whether the parallel name is something else while the template is used: before the alias, or after it.
