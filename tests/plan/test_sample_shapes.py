@@ -85,3 +85,23 @@ def of_lines(lines: str) -> str:
     imports = "import tensorflow as tf\nfrom keras.losses import mean_squared_error\n"
     body = textwrap.indent(lines, "    ")
     return check_migrated(imports + PROGRAM.replace("    return K.mean({inner})", body)).after
+
+
+@pytest.mark.parametrize(
+    ("above", "stays"),
+    [
+        ("# Keras wants one number,\n# so take the mean.\n", False),
+        ("# a scalar for the whole batch\n", False),
+        ("# the sum over the classes\n", True),
+        ("# x = K.mean(x)\n", True),
+    ],
+)
+def test_what_was_said_of_the_mean_goes_with_it(above: str, stays: bool) -> None:
+    after = of_lines(f"x = K.sum(K.abs(t - p), axis=-1)\n{above}y = K.mean(x)\nreturn y")
+    assert "    y = x\n" in after
+    assert (above.splitlines()[0] in after) is stays
+
+
+def test_a_mean_under_the_name_of_its_values_goes_whole() -> None:
+    after = of_lines("x = K.sum(K.abs(t - p), axis=-1)\nx = K.mean(x)\nreturn 2 * x")
+    assert "    x = K.sum(K.abs(t - p), axis=-1)\n    return 2 * x\n" in after

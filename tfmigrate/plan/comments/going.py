@@ -11,6 +11,7 @@ from tfmigrate.plan.comments.dropped import comments_of_dropped
 from tfmigrate.plan.comments.statements import Changes
 from tfmigrate.plan.comments.words import (
     OF_DEVICES,
+    OF_MEANS,
     OF_ONE_CASE,
     OF_SESSIONS,
     OF_SEVERAL,
@@ -83,6 +84,8 @@ class _Going:
         yield from (comment for small in gone for comment in comments_of(small) if is_code(comment))
         if not self._changes.renamed.isdisjoint(walk(line)):
             yield from speaking_of(PARALLEL, above)
+        if not self._changes.without_mean.isdisjoint(walk(line)):
+            yield from speaking_of(OF_MEANS, above)
 
     def _of_a_wrap(self, unit: cst.CSTNode, above: Sequence[cst.Comment]) -> Iterator[cst.Comment]:
         """Claims about the parallel model, where it is made or chosen.

@@ -11,6 +11,7 @@ import libcst as cst
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Arguments, Collapse, Edit, ImportNames, Insert, Remove, Replace, Unwrap, of_kind
 from tfmigrate.understand.program import Unit, units_of
+from tfmigrate.understand.syntax import last_word
 from tfmigrate.walk import nodes_in, walk
 from tfmigrate.written import nodes_of
 
@@ -112,6 +113,17 @@ class Changes:
     def renamed(self) -> set[cst.CSTNode]:
         """Names in whose place others are written."""
         return {edit.node for edit in of_kind(self._draft.edits, Replace) if isinstance(edit.node, cst.Name)}
+
+    @cached_property
+    def without_mean(self) -> set[cst.CSTNode]:
+        """Means in whose place what they are the mean of is written."""
+        return {
+            edit.node
+            for edit in of_kind(self._draft.edits, Replace)
+            if isinstance(edit.node, cst.Call)
+            and last_word(edit.node.func) in ("mean", "reduce_mean")
+            and edit.parts == (edit.node.args[0].value,)
+        }
 
     @cached_property
     def calls_below_lines(self) -> set[cst.Call]:

@@ -25,6 +25,8 @@ ON_CPU = re.compile(r"\bcpus?\b", re.IGNORECASE)
 """The same behind a statement of that block."""
 OF_SESSIONS = re.compile(r"\bsess(?:ions?)?\b", re.IGNORECASE)
 """Words of a claim about a session, of which settings alone are left."""
+OF_MEANS = re.compile(r"\b(?:scalar|mean|average)s?\b", re.IGNORECASE)
+"""Words of a claim about a mean that a loss took of the batch, where it returns a value for each sample now."""
 _GOES_ON = re.compile(r"#\W*(?:otherwise|else|this|that|these|it|they|so|thus|hence|therefore)\b", re.IGNORECASE)
 """The beginning of a sentence that continues the one before it."""
 _STAYS = re.compile(

@@ -8,15 +8,16 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.edits import Edit, Remove, Replace
 from tfmigrate.plan.keras.compiled_functions import compiled, parameters_of, returned_by
 from tfmigrate.plan.keras.loss_variables import variables_of
 from tfmigrate.plan.keras.mixed_samples import Reader
 from tfmigrate.plan.keras.sample_shapes import SampleShape, is_whole_reduction
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module, last_attribute
+from tfmigrate.understand.program import Module, dotted, last_attribute
+from tfmigrate.understand.syntax import sole_name
 from tfmigrate.understand.values import FunctionValue, ModelObject, ordered
-from tfmigrate.walk import calls_in
+from tfmigrate.walk import calls_in, nodes_in
 from tfmigrate.written import Code
 
 
@@ -52,10 +53,14 @@ def as_rows(value: FunctionValue, modules: Mapping[Module, Facts]) -> CallChange
     if not _are_of_one_shape(lost.values()):
         return None  # They may be added to each other.
     plain = {returned[0], *(value for value in shape.variables.values() if value is not None)}
-    edits = [
-        Replace(call, _values_of(call, plain) if axes else (call.func, "(", call.args[0].value, ", axis=-1)"))
-        for call, axes in lost.items()
-    ]
+    named = {one.value: one for one in nodes_in(function.body, cst.Assign)}
+    edits: list[Edit] = []
+    for call, axes in lost.items():
+        if axes and call in named and sole_name(named[call]) == dotted(call.args[0].value):
+            edits.append(Remove(named[call]))  # `loss = loss`
+        else:
+            code = _values_of(call, plain) if axes else (call.func, "(", call.args[0].value, ", axis=-1)")
+            edits.append(Replace(call, code))
     return CallChange(
         codes.BATCH_LOSS,
         next(iter(means)),
