@@ -150,6 +150,19 @@ def test_it_is_left_alone(body: str) -> None:
     assert "whole_batch" not in file.after
 
 
+@pytest.mark.parametrize(
+    ("uses", "instead"),
+    [
+        ("parallel.train_on_batch(x, y)\n", "train_on_batch() of Keras 3 gives each replica the whole batch: use fit()"),
+        ("parallel.fit(x, y)\nparallel.test_on_batch(x, y)\n", "test_on_batch() of Keras 3 gives"),
+        ("parallel.fit(x, y)\nparallel.test_on_batch(x, y)\n", "the whole batch: use evaluate()"),
+    ],
+)
+def test_the_method_that_gives_single_batches_is_named(uses: str, instead: str) -> None:
+    file = migrated("parallel.compile('sgd', dice)\n" + uses)
+    assert [instead in finding.message for finding in file.findings if finding.code == "TFM403"] == [True]
+
+
 METERED = "parallel.compile('sgd', 'mse', metrics=[dice])\n"
 
 

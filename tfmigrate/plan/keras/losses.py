@@ -82,8 +82,8 @@ def batch_losses(
 class _Runs:
     """What a program does with its models, as far as it decides where their losses and metrics are computed."""
 
-    trained_by_hand: Set[ModelObject]
-    """By train_on_batch() and test_on_batch()."""
+    by_method: Mapping[str, Set[ModelObject]]
+    """The models that train_on_batch() and test_on_batch() are called on."""
     spread: Set[ModelObject]
     """Those of which methods spread batches over the replicas, and compute metrics."""
     predicting: Set[ModelObject]
@@ -93,7 +93,7 @@ class _Runs:
     def of(cls, modules: Mapping[Module, Facts]) -> _Runs:
         uses = [use for known in modules.values() for use in known.uses]
         return cls(
-            {model for use in uses if use.method in _ON_BATCH for model in use.models},
+            {name: {model for use in uses if use.method == name for model in use.models} for name in _ON_BATCH},
             {model for use in uses if _in_batches(use) for model in use.models},
             _only_predicting(modules),
         )
@@ -104,19 +104,21 @@ class _Runs:
             return False
         return not shown.is_metric or not self.by_hand(shown) or not self.spread.isdisjoint(shown.models)
 
-    def by_hand(self, shown: Shown) -> bool:
-        return not self.trained_by_hand.isdisjoint(shown.models)
+    def by_hand(self, shown: Shown) -> str | None:
+        """The method that gives each replica the whole batch; None where none is called."""
+        return next((name for name in _ON_BATCH if not self.by_method[name].isdisjoint(shown.models)), None)
 
 
 def _advice(shown: Shown, mixing: Sequence[FunctionValue], runs: _Runs) -> str | None:
     """What is left to do for whoever wrote the loss; None where it can be given the whole batch."""
     if len(mixing) < len(shown.values):
         return "`tfmigrate explain TFM403` shows how to give it the whole batch"
-    if not runs.by_hand(shown):
+    method = runs.by_hand(shown)
+    if method is None:
         return None
     if shown.is_metric:
-        return "train_on_batch() alone gives each of them the whole batch"
-    return "train_on_batch() of Keras 3 gives each replica the whole batch: use fit()"
+        return f"{method}() alone gives each of them the whole batch"
+    return f"{method}() of Keras 3 gives each replica the whole batch: use {_ON_BATCH[method]}()"
 
 
 def _unless_named(node: cst.BaseExpression, draft: Draft) -> Code:
@@ -186,7 +188,7 @@ def _is_prediction(function: FunctionValue) -> bool:
 _HELPER = "whole_batch"
 _OF_LOSSES = "Keras 3 multiplies a scalar loss by the number of replicas"
 _OF_METRICS = "the mean over those parts is reported"
-_ON_BATCH = ("train_on_batch", "test_on_batch")
+_ON_BATCH = {"train_on_batch": "fit", "test_on_batch": "evaluate"}
 _PREDICT = {"predict", "predict_generator", "predict_on_batch"}
 _HARMLESS = {"compile", "load_weights", "summary"}
 
