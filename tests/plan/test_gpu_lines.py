@@ -62,3 +62,17 @@ def test_a_line_that_reads_what_is_only_known_there_stays() -> None:
     lines = "    gpus = len(model.layers)\n" + WRAPPED
     file = migrate(PROGRAM.format(lines))
     assert file.status == "refused"
+
+
+SESSION = """    options = tf.ConfigProto()
+    options.gpu_options.allow_growth = True
+    K.set_session(tf.Session(config=options))
+"""
+
+
+def test_it_goes_up_where_the_settings_of_a_session_do_too() -> None:
+    head = "import tensorflow as tf\nfrom keras import backend as K\n"
+    lines = "    gpus = 1  # set this\n" + SESSION + WRAPPED
+    after = migrate(head + PROGRAM.format(lines)).after.partition("def train")[2]
+    assert after.startswith("(args, rows):\n    gpus = 1  # set this\n    for gpu in ")
+    assert "range(gpus)])\n        if gpus > 1\n" in after

@@ -16,7 +16,7 @@ from tfmigrate.plan.strategy.compiles import compiled_apart
 from tfmigrate.plan.strategy.covered import covered, training_in
 from tfmigrate.plan.strategy.gpu_lines import lines_to_raise
 from tfmigrate.plan.strategy.kept import kept_by_all, known_too_late, place_in_init
-from tfmigrate.plan.strategy.late_devices import Raised, SessionLines, Sessions, raised_settings
+from tfmigrate.plan.strategy.late_devices import SessionLines, Sessions, raised_settings
 from tfmigrate.plan.strategy.model_group import Refusal
 from tfmigrate.plan.strategy.own_loops import trained_by_hand
 from tfmigrate.plan.strategy.owner import Owner
@@ -108,7 +108,7 @@ class _Placing:
         if isinstance(raised, Refusal):
             return raised
         placement = Placement(owner, strategy, before, runs, far, raised, move)
-        if move is not None or raised != Raised():
+        if move is not None or raised.edits:
             return placement
         return self._below_its_count(placement, near)
 
