@@ -227,6 +227,55 @@ def test_what_is_compiled_again_in_the_same_words_is_compiled_once(between: str,
     assert migrate(AGAIN.format(between=between)).after.count(".compile(") == compiles
 
 
+def test_a_block_for_a_device_round_the_first_is_no_reason_for_a_second() -> None:
+    text = AGAIN.format(between="serial.summary()").replace(
+        "    serial.compile(", "    with tf.device('/cpu:0'):\n        serial.compile("
+    )
+    assert migrate("import tensorflow as tf\n" + text).after.count(".compile(") == 1
+
+
+UNKNOWN = """from keras.utils import multi_gpu_model
+from data import batches
+from elsewhere import build
+
+
+def main(gpus, rate):
+    {built}
+    {between}
+    if gpus > 1:
+        parallel = multi_gpu_model(serial, gpus)
+        parallel.compile('sgd', {{'a': 'mse', 'b': 'mae'}}, metrics=['mae'])
+        serial.compile('sgd', {loss}, metrics=['mae'])
+        parallel.fit_generator(batches)
+"""
+LOSSES = "{'a': 'mse', 'b': 'mae'}"
+
+
+@pytest.mark.parametrize("between", ["pass", f"serial.compile('sgd', {LOSSES}, metrics=['mae'])"])
+def test_a_template_that_is_made_out_of_sight_is_compiled_once_and_in_the_scope(between: str) -> None:
+    file = migrate(UNKNOWN.format(built="serial = build(rate)", between=between, loss=LOSSES))
+    assert file.status == "migrated"
+    assert file.after.count(".compile(") == 1
+    assert ["metrics={'a': ['mae'], 'b': ['mae']}" in file.after] == [True]
+    compiled = file.after.index("serial.compile(")
+    assert file.after.rindex(".scope():", 0, compiled) > file.after.rfind("if gpus > 1:", 0, compiled)
+
+
+def test_a_template_that_is_made_out_of_sight_keeps_no_second_loss() -> None:
+    file = migrate(UNKNOWN.format(built="serial = build(rate)", between="pass", loss="'mae'"))
+    assert [finding.code for finding in file.findings if finding.action == "refuse"] == ["TFM105"]
+
+
+def test_parts_of_what_one_unknown_call_gives_are_told_apart() -> None:
+    text = UNKNOWN.format(built="serial, coder = build(rate)", between="coder.compile('sgd', 'mae')", loss=LOSSES)
+    text = text.replace("        serial.compile(", "        coder.compile(")
+    after = migrate(text).after
+    assert after.count("coder.compile(") == 2
+    assert "coder.fit(rate, gpus, batch_size=gpus)" in migrate(
+        text + "        coder.fit(rate, gpus, batch_size=gpus)\n"
+    ).after
+
+
 def test_what_either_arm_compiles_is_compiled_whichever_runs() -> None:
     text = HEAD + (
         "model = Sequential([Dense(1, input_shape=(4,))])\n"

@@ -93,7 +93,7 @@ def _note(state: State, callee: Value, arguments: Arguments, node: cst.Call) -> 
     if methods and (methods[0].name in MODEL_METHODS or any(models_of(method.receiver) for method in methods)):
         receiver = join(*(method.receiver for method in methods))
         toggled = tuple(_toggled(state, receiver)) if methods[0].name == "compile" else ()
-        use = Use(methods[0].name, node, state.site, receiver, arguments, toggled)
+        use = Use(methods[0].name, node, state.site, receiver, arguments, state.program_facts.wraps, toggled)
         state.facts.uses.append(use)
         state.program_facts.uses.append(use)
         if use.method in TRAINING | {"compile"} or any(

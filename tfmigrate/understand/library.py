@@ -105,7 +105,8 @@ def _estimator_part(state: State, part: str, arguments: Arguments, node: cst.Cal
     state.effects += 1
     if part == "train_and_evaluate":
         receiver = next((value for keyword, value in arguments if keyword in (None, "estimator")), NOTHING)
-        state.program_facts.estimator_uses.append(Use(part, node, state.site, receiver, arguments))
+        use = Use(part, node, state.site, receiver, arguments, state.program_facts.wraps)
+        state.program_facts.estimator_uses.append(use)
         return Opaque("the result of train_and_evaluate()", frozenset((state.site,)), node)
     estimator = EstimatorPart(part, state.site, node, arguments)
     state.program_facts.estimators.append(estimator)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -10,7 +10,8 @@ import libcst as cst
 
 from tfmigrate.understand import names
 from tfmigrate.understand.contents import models_of
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.program import Module, only_statement
+from tfmigrate.understand.syntax import sole_target
 from tfmigrate.understand.values import (
     Arguments,
     ClassValue,
@@ -114,6 +115,22 @@ class Wrap:
         return any(isinstance(option, Parallel) and option.wrap.call is self.call for option in options(value))
 
 
+def unfollowed(wrap: Wrap) -> frozenset[Value]:
+    """What a wrap is given that unknown code makes, where that is all that a call gave back: the parts of such a result
+    are not told from each other."""
+    return frozenset(
+        option
+        for option in options(wrap.template)
+        if isinstance(option, Opaque) and option.sites and all(_binds(site, option.node) for site in option.sites)
+    )
+
+
+def _binds(site: Site, call: cst.CSTNode | None) -> bool:
+    """Whether a place is the assignment `name = call()`."""
+    target = sole_target(statement) if (statement := only_statement(site.unit)) is not None else None
+    return isinstance(target, cst.Name | cst.Attribute) and getattr(statement, "value", None) is call
+
+
 @dataclass(frozen=True, eq=False)
 class Use:
     """A method called on something that may be a model: compile, fit, save, load_weights, add, ..."""
@@ -123,6 +140,8 @@ class Use:
     site: Site
     receiver: Value
     arguments: Arguments
+    wraps: Sequence[Wrap]
+    """All of the program, also those that come later."""
     trainable: tuple[tuple[ModelObject, Value], ...] = ()
     """Of a compile(): what `trainable` was set to by then, of the model and of those it is built on."""
 
@@ -132,8 +151,13 @@ class Use:
 
     @property
     def is_of_model(self) -> bool:
-        """Whether it is surely called on a model: a parallel one is, whatever it wraps and wherever that was built."""
-        return bool(self.models) or any(isinstance(option, Parallel) for option in options(self.receiver))
+        """Whether it is surely called on a model: a parallel one is, and what it wraps, wherever that was built."""
+        receiver = options(self.receiver)
+        return (
+            bool(self.models)
+            or any(isinstance(option, Parallel) for option in receiver)
+            or any(not unfollowed(wrap).isdisjoint(receiver) for wrap in self.wraps)
+        )
 
     @property
     def is_of_keras(self) -> bool:

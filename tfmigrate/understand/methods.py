@@ -149,7 +149,8 @@ def _of_estimator(receiver: EstimatorPart, call: _Call) -> EstimatorPart | None:
         part = EstimatorPart(receiver.name, state.site, call.node, call.arguments, receiver)
         state.program_facts.estimators.append(part)
         return part
-    state.program_facts.estimator_uses.append(Use(call.name, call.node, state.site, receiver, call.arguments))
+    use = Use(call.name, call.node, state.site, receiver, call.arguments, state.program_facts.wraps)
+    state.program_facts.estimator_uses.append(use)
     return receiver if call.name == "train" else None
 
 

@@ -10,9 +10,9 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.strategy.model_group import Group, Refusal
-from tfmigrate.understand.lifecycle import Use, Wrap
+from tfmigrate.understand.lifecycle import Use, Wrap, unfollowed
 from tfmigrate.understand.program import Module, Unit, only_statement, units_of
-from tfmigrate.understand.values import ModelObject, Parallel, options
+from tfmigrate.understand.values import ModelObject, Parallel, Value, options
 from tfmigrate.walk import walk, words_in
 
 
@@ -62,7 +62,7 @@ def compiled_again(groups: Iterable[Group], drafts: Mapping[Module, Draft]) -> I
 def _is_surely_of(use: Use, wrap: Wrap) -> bool:
     """Whether a method is called on the one template of a wrap, or on what the wrap made of it, and on nothing else."""
     template = options(wrap.template)
-    if len(template) != 1 or not all(isinstance(option, ModelObject) for option in template):
+    if len(template) != 1 or template != _templates(wrap):
         return False
     return all(
         option.wrap is wrap if isinstance(option, Parallel) else option in template for option in options(use.receiver)
@@ -71,13 +71,11 @@ def _is_surely_of(use: Use, wrap: Wrap) -> bool:
 
 def _is_repeated(first: Use, second: Use, group: Group, draft: Draft) -> bool:
     """Whether the second of two calls always comes after the first, and says the same."""
+    if first.site.frame.module is not draft.module or not _follows(second, first):
+        return False
     ancestors = draft.module.ancestors
-    return (
-        first.site.frame.module is draft.module
-        and _follows(second, first)
-        and {*ancestors(first.site.unit)} <= {*ancestors(second.site.unit)}
-        and _says_the_same(first, second, group, draft)
-    )
+    round_ = {unit for unit in ancestors(first.site.unit) if not isinstance(unit, cst.With)}  # which always runs
+    return round_ <= {*ancestors(second.site.unit)} and _says_the_same(first, second, group, draft)
 
 
 def _says_the_same(first: Use, second: Use, group: Group, draft: Draft) -> bool:
@@ -140,5 +138,9 @@ def _is_parallel(use: Use, wrap: Wrap) -> bool:
 
 
 def _is_template(use: Use, wrap: Wrap) -> bool:
-    templates = {option for option in options(wrap.template) if isinstance(option, ModelObject)}
-    return not _is_parallel(use, wrap) and bool(templates & options(use.receiver))
+    return not _is_parallel(use, wrap) and not _templates(wrap).isdisjoint(options(use.receiver))
+
+
+def _templates(wrap: Wrap) -> frozenset[Value]:
+    """What a wrap is given, as far as it is the same model wherever it is met."""
+    return unfollowed(wrap).union(option for option in options(wrap.template) if isinstance(option, ModelObject))

@@ -9,7 +9,7 @@ import libcst as cst
 
 from tfmigrate.plan.change.calls import given_optimizer
 from tfmigrate.understand.contents import models_of, opaque_sites
-from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use, Wrap
+from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use, Wrap, unfollowed
 from tfmigrate.understand.program import Unit, dotted
 from tfmigrate.understand.syntax import called_on, index_of
 from tfmigrate.understand.values import (
@@ -148,9 +148,11 @@ def related_models(wraps: Iterable[Wrap], facts: ProgramFacts) -> frozenset[Mode
 
 
 def concerns(use: Use, group_models: frozenset[ModelObject], wraps: Iterable[Wrap]) -> bool:
-    """Whether a method was called on a model of the group; an unknown template is known by its wrap alone."""
+    """Whether a method was called on a model of the group, or on a template that was not followed."""
+    unknown = frozenset().union(*(unfollowed(wrap) for wrap in wraps))
     return bool(use.models & group_models) or any(
-        isinstance(option, Parallel) and option.wrap in wraps for option in options(use.receiver)
+        option in unknown or (isinstance(option, Parallel) and option.wrap in wraps)
+        for option in options(use.receiver)
     )
 
 
