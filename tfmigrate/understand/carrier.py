@@ -17,6 +17,7 @@ from tfmigrate.understand import own_attributes
 from tfmigrate.understand.expressions import names_in, operands
 from tfmigrate.understand.folding import constant, folded
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.names import canonical
 from tfmigrate.understand.objects import beginning, kept_as, methods_in, receiver_of, setters_of
 from tfmigrate.understand.on_the_way import (
     FunctionRun,
@@ -40,6 +41,7 @@ from tfmigrate.understand.program import (
 from tfmigrate.understand.purity import is_impure, is_pure
 from tfmigrate.understand.reaching import holder_of, is_parameter, origin, reaching
 from tfmigrate.understand.scopes import LexicalScope, Occurrence, Scopes
+from tfmigrate.understand.stars import brought
 from tfmigrate.understand.values import ClassValue, Frame, Instance, ModelObject, Site, Visible
 from tfmigrate.walk import children, nodes_in, walk
 from tfmigrate.written import Written
@@ -106,7 +108,7 @@ class Carrier:
         scope = scopes.by_node[frame.function or frame.module.tree]
         owner = scopes.owner(name, scope)
         if owner is None:
-            if hasattr(builtins, name) or self._comes_with_a_star(frame.module, way):
+            if hasattr(builtins, name) or self._comes_with_a_star(name, frame.module, way):
                 return None
             raise _Unavailable
         bindings = reaching(name, scope, scopes)
@@ -190,13 +192,28 @@ class Carrier:
                     return found or (full if isinstance(statement, cst.Import) else None)
         return None
 
-    @staticmethod
-    def _comes_with_a_star(module: Module, way: _Way) -> bool:
+    def _comes_with_a_star(self, name: str, module: Module, way: _Way) -> bool:
         """Whether a name that a module does not bind can be one of `from somewhere import *`, and is there by then."""
-        stars = [unit for unit in module.order if is_star_import(only_statement(unit))]
+        stars = [unit for unit in module.order if self._may_bring(only_statement(unit), name, module)]
         if not stars or module is not way.target.module:
             return False
         return way.target.function is not None or all(module.order[s] < module.order[way.before] for s in stars)
+
+    def _may_bring(
+        self, statement: cst.CSTNode | None, name: str, module: Module, seen: frozenset[Module] = frozenset()
+    ) -> bool:
+        """Whether a statement is `from somewhere import *` and brings a name, as far as it is known what it brings."""
+        if not is_star_import(statement):
+            return False
+        assert isinstance(statement, cst.ImportFrom)
+        source = dotted(statement.module)
+        imported = self._program.imported(source, len(statement.relative), module)
+        if imported in self.scopes:
+            inside = (only_statement(unit) for unit in imported.order) if imported not in seen else ()
+            return name in self.scopes[imported].module.bound or any(
+                self._may_bring(inner, name, imported, seen | {imported}) for inner in inside
+            )
+        return not canonical(source).startswith("keras.") or brought(source, name) is not None
 
     def _chosen(
         self,
