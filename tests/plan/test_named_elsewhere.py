@@ -121,3 +121,50 @@ def test_losses_too() -> None:
     assert told(option, "'sgd', args.loss") == [("TFM222", "logcosh")]
     saved = told(option, "'sgd', args.loss)\nmodel.save('model.h5'")
     assert sorted(saved) == [("TFM222", "logcosh"), ("TFM239", "mse")]
+
+
+CHOSEN = """import sys
+from keras.optimizers import SGD, RMSprop
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+
+def train(optimizer={default!r}):
+    model = multi_gpu_model(Sequential([Dense(1, input_shape=(4,))]), gpus=2)
+{lines}
+    model.compile(loss="mse", optimizer=optimizer)
+    if optimizer == "adamax":
+        optimizer = None
+
+
+train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("default", "lines", "words"),
+    [
+        ("rmsprop", "    if optimizer == 'rmsprop':\n        optimizer = RMSprop()\n", []),
+        (
+            "rmsprop",
+            "    if optimizer == 'sgd':\n        optimizer = SGD()\n"
+            "    elif optimizer == 'rmsprop':\n        optimizer = RMSprop()\n",
+            [],
+        ),
+        ("rmsprop", "    if optimizer == 'sgd':\n        optimizer = SGD()\n", ["rmsprop"]),
+        ("rmsprop", "    if optimizer != 'rmsprop':\n        optimizer = SGD()\n", ["rmsprop"]),
+        ("rmsprop", "    if optimizer == 'rmsprop':\n        print(optimizer)\n", ["rmsprop"]),
+        (
+            "adam",
+            "    if optimizer == 'adagrad':\n        optimizer = SGD()\n"
+            "    optimizer = 'adagrad' if sys.argv else 'sgd'\n",
+            ["adagrad"],
+        ),
+        ("adamax", "    print(optimizer)\n", ["adamax"]),
+    ],
+)
+def test_a_word_that_is_made_an_optimizer_above_is_none(default: str, lines: str, words: list[str]) -> None:
+    file = migrate(CHOSEN.format(default=default, lines=lines))
+    named = {finding.message.split("'")[1] for finding in file.findings if " may be '" in finding.message}
+    assert sorted(named) == words
