@@ -23,6 +23,8 @@ from tests.plan.whole import migrated
         ("Input((9, size / 2, 3))", "Input((9, int(size / 2), 3))"),
         ("Input(shape=(size / 2,))", "Input(shape=(int(size / 2),))"),
         ("keras.layers.UpSampling2D((n / 2, 2))", "keras.layers.UpSampling2D((int(n / 2), 2))"),
+        ("keras.initializers.RandomUniform(seed=42.0)", "keras.initializers.RandomUniform(seed=int(42.0))"),
+        ("seed = 7.0\nkeras.layers.Dropout(0.1, seed=seed)", "seed = 7.0\nkeras.layers.Dropout(0.1, seed=int(seed))"),
         ("Dense(1, input_shape=(size / 2,))", "Dense(1, input_shape=(int(size / 2),))"),
     ],
 )
@@ -72,3 +74,8 @@ def test_an_embedding_has_two_sizes() -> None:
 )
 def test_other_arguments_stay(lines: str) -> None:
     assert migrated(lines, "TFM230") == (lines, [])
+
+
+@pytest.mark.parametrize("call", ["RandomUniform(seed=42)", "RandomUniform(seed=None)", "RandomUniform(seed=chosen())"])
+def test_any_other_seed_stays(call: str) -> None:
+    assert migrated(f"keras.initializers.{call}", "TFM230") == (f"keras.initializers.{call}", [])

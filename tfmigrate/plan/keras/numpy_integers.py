@@ -8,13 +8,14 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.change.calls import keywords
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.numbers import is_no_integer, is_quotient
 from tfmigrate.understand.reaching import named
-from tfmigrate.understand.values import Value
+from tfmigrate.understand.values import Literal, Value
 
 _COUNTS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("Dense", "LSTM", "GRU", "SimpleRNN", "LSTMCell", "GRUCell", "SimpleRNNCell"), ("units",)),
@@ -45,6 +46,27 @@ def check(context: Context) -> Iterator[CallChange]:
                 if _is_unfit(node, is_quotient if may_be_numpy else is_no_integer, facts):
                     message = f"Keras 3 accepts no {_KINDS[may_be_numpy]} as the size of a layer: converted to int"
                     yield CallChange(codes.NUMPY_INTEGERS, node, message, Replace(node, ("int(", node, ")")))
+
+
+    yield from _seeds(facts)
+
+
+def _seeds(facts: Facts) -> Iterator[CallChange]:
+    """`RandomUniform(seed=42.0)`, and the same of a layer: NumPy, and so old Keras, took the integer part."""
+    for call in facts.module.calls:
+        name = facts.called(call)
+        if names.is_layer(name) or names.canonical(name).startswith("keras.initializers."):
+            argument = keywords(call).get("seed")
+            if argument is None:
+                continue
+            if isinstance(argument.value, cst.Float) or any(map(_is_float, facts.options(argument.value))):
+                message = "Keras 3 accepts no NumPy number or float as a seed: converted to int"
+                edit = Replace(argument.value, ("int(", argument.value, ")"))
+                yield CallChange(codes.NUMPY_INTEGERS, argument.value, message, edit)
+
+
+def _is_float(value: Value) -> bool:
+    return is_no_integer(value) or (isinstance(value, Literal) and isinstance(value.value, float))
 
 
 _KINDS = {False: "NumPy number or float", True: "float"}
