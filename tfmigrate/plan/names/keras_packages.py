@@ -26,6 +26,7 @@ _PACKAGES = {
     "keras_lr_multiplier": f"{_USE}",
     "keras_metrics": f"{_USE}; tf.keras.metrics has Precision and Recall",
     "keras_radam": f"{_IMPORT} (no keras.engine)",
+    "keras_resnet": f"{_USE} (its BatchNormalization knows no shape); tf.keras.applications has ResNet50 and others",
     "keras_squeezenet": f"{_IMPORT} (no _obtain_input_shape)",
     "keras_transformer": f"{_USE}{_BY_TF_KERAS}",
     "keras_vggface": f"{_IMPORT} (no layer_utils in keras.utils)",
