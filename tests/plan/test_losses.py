@@ -203,6 +203,27 @@ def test_of_a_loss_that_is_a_metric_too_both_is_said() -> None:
     assert ["multiplies a scalar loss" in message for message in told] == [True]
 
 
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ("optimizer='sgd', loss=dice", ["Keras 3 multiplies a scalar loss"]),
+        ("optimizer='sgd', loss={'a': dice, 'b': 'mse'}", ["Keras 3 multiplies a scalar loss"]),
+        ("optimizer='sgd', loss='mse', metrics=['mae', dice]", ["the mean over those parts is reported"]),
+        (
+            "optimizer='sgd', loss=dice, metrics=[dice]",
+            ["Keras 3 multiplies a scalar loss", "the mean over those parts is reported"],
+        ),
+        ("optimizer='sgd', loss='mse'", []),
+    ],
+)
+def test_what_is_passed_among_settings_is_told(settings: str, told: list[str]) -> None:
+    file = migrated(f"settings = dict({settings})\nparallel.compile(**settings)\nparallel.fit(x, y)\n")
+    messages = [finding.message for finding in file.findings if finding.code == "TFM403"]
+    assert len(messages) == len(told)
+    assert all(part in message for part, message in zip(told, messages))
+    assert "parallel.compile(**settings)" in file.after.replace("model.compile", "parallel.compile")
+
+
 def test_it_can_be_left_out() -> None:
     text = HEAD.format(imports="") + "parallel.compile('sgd', dice)\n"
     file = migrate(text, Settings(ignore=("TFM403",)))

@@ -168,3 +168,36 @@ def test_a_word_that_is_made_an_optimizer_above_is_none(default: str, lines: str
     file = migrate(CHOSEN.format(default=default, lines=lines))
     named = {finding.message.split("'")[1] for finding in file.findings if " may be '" in finding.message}
     assert sorted(named) == words
+
+
+SETTINGS_PASSED = """from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+
+def build(gpus=1, **settings):
+    model = multi_gpu_model(Sequential([Dense(1, input_shape=(4,))]), gpus=2)
+    model.compile({passed})
+    return model
+
+
+{call}
+"""
+
+
+@pytest.mark.parametrize(
+    ("passed", "call", "words"),
+    [
+        ("**settings", "build(2, loss='mse', optimizer='adadelta')", ["adadelta"]),
+        ("**settings", "build(2, loss='mse', optimizer='adadelta')\nbuild(optimizer='adamax')", ["adadelta", "adamax"]),
+        ("loss='mse', **settings", "build(optimizer='adagrad')", ["adagrad"]),
+        ("**{'optimizer': 'adadelta', 'loss': 'mse'}", "build()", ["adadelta"]),
+        ("**settings", "build(2, loss='mse', optimizer='adam')", []),
+        ("**settings", "build(**chosen)", []),
+        ("optimizer='sgd', loss='mse'", "build(optimizer='adadelta')", []),
+    ],
+)
+def test_words_among_settings_are_told(passed: str, call: str, words: list[str]) -> None:
+    file = migrate(SETTINGS_PASSED.format(passed=passed, call=call))
+    named = {finding.message.split("'")[1] for finding in file.findings if " may be '" in finding.message}
+    assert sorted(named) == words

@@ -9,7 +9,7 @@ import libcst as cst
 
 from tfmigrate.plan.change.calls import named_arguments
 from tfmigrate.understand import names
-from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.parameters import positional
 from tfmigrate.understand.reaching import bound_once, is_static
 from tfmigrate.understand.scopes import Scopes
@@ -37,6 +37,8 @@ class Shown:
     values: frozenset[Value]
     is_metric: bool
     models: frozenset[ModelObject]
+    is_written: bool = True
+    """Whether it stands there; of `compile(**settings)` the expression is that of all settings."""
 
 
 _OF_KERAS = frozenset({"compute_loss", "compiled_loss", "train_step"})
@@ -48,7 +50,7 @@ def compiled(facts: Facts, scopes: Scopes | None = None) -> list[Shown]:
 
     `scopes`: where given, a list or dict that has a name is looked into, if nothing but compile() is given it.
     """
-    shown: dict[cst.BaseExpression, Shown] = {}
+    shown: dict[tuple[cst.BaseExpression, str], Shown] = {}
     passed = []
     for use in facts.uses:
         named = named_arguments(use.call, ("optimizer", "loss", "metrics")) if use.method == "compile" else None
@@ -58,13 +60,26 @@ def compiled(facts: Facts, scopes: Scopes | None = None) -> list[Shown]:
                 continue
             if value is not None and named is not None and name in named:
                 passed.append((use, name, named[name].value, value))
+            elif value is not None and (settings := settings_passed(use)) is not None:
+                hidden = Shown(use.call, settings, frozenset(), name == "metrics", frozenset(), is_written=False)
+                shown[settings, name] = _with(shown.get((settings, name), hidden), _called_in(value), use)
     arguments = {node for _, _, node, _ in passed}
     for use, name, argument, value in passed:
         display = _display_of(argument, arguments, scopes) if scopes is not None else None
         for node, values in _parts(display or argument, value, facts):
-            known = shown.get(node, Shown(use.call, node, frozenset(), name == "metrics", frozenset()))
-            shown[node] = replace(known, values=known.values | values, models=known.models | use.models)
+            known = shown.get((node, name), Shown(use.call, node, frozenset(), name == "metrics", frozenset()))
+            shown[node, name] = _with(known, values, use)
     return list(shown.values())
+
+
+def _with(shown: Shown, values: frozenset[Value], use: Use) -> Shown:
+    return replace(shown, values=shown.values | values, models=shown.models | use.models)
+
+
+def settings_passed(use: Use) -> cst.BaseExpression | None:
+    """`settings` of `compile(**settings)`, where nothing else hides arguments."""
+    stars = [arg for arg in use.call.args if arg.star]
+    return stars[0].value if [arg.star for arg in stars] == ["**"] else None
 
 
 def takes_own_loss(model: ModelObject) -> bool:
@@ -104,8 +119,13 @@ def _parts(
         for element, part in zip(elements, value.values):
             yield from _parts(element, part, facts)
     else:
-        things = options(value) | {part for option in options(value) for part in _inner(option)}
-        yield node, frozenset(called for thing in things for called in called_by(thing))
+        yield node, _called_in(value)
+
+
+def _called_in(value: Value) -> frozenset[Value]:
+    """All that is run where a value, or what it holds, is called."""
+    things = options(value) | {part for option in options(value) for part in _inner(option)}
+    return frozenset(called for thing in things for called in called_by(thing))
 
 
 def called_by(value: Value) -> Iterator[Value]:

@@ -111,7 +111,7 @@ class _Runs:
 
 def _advice(shown: Shown, mixing: Sequence[FunctionValue], runs: _Runs) -> str | None:
     """What is left to do for whoever wrote the loss; None where it can be given the whole batch."""
-    if len(mixing) < len(shown.values):
+    if len(mixing) < len(shown.values) or not shown.is_written:
         return "`tfmigrate explain TFM403` shows how to give it the whole batch"
     method = runs.by_hand(shown)
     if method is None:

@@ -17,7 +17,7 @@ from tfmigrate.understand.values import Items, Literal, Mapping, Method, Opaque,
 def words_named(argument: cst.BaseExpression, use: Use, migration: Migration) -> list[str]:
     """The words that an argument of a call may be, as far as the program shows them, in alphabetical order."""
     facts = migration.facts.modules[use.site.frame.module]
-    words = {*_literals(facts.options(argument)), *words_of_command_line(argument, use, migration)}
+    words = {*literals(facts.options(argument)), *words_of_command_line(argument, use, migration)}
     return sorted(words.difference(_made_something_else(argument, use, migration)))
 
 
@@ -83,12 +83,13 @@ def _texts(node: cst.BaseExpression, facts: Facts) -> Iterator[str]:
     elif (text := text_of(node)) is not None:
         yield text
     else:
-        yield from _literals(facts.options(node))
+        yield from literals(facts.options(node))
 
 
-def _literals(values: frozenset[Value]) -> Iterator[str]:
+def literals(values: frozenset[Value]) -> Iterator[str]:
+    """The words among some values, and in lists and dicts of them."""
     for value in values:
         if isinstance(value, Literal) and isinstance(value.value, str):
             yield value.value
         elif isinstance(value, Items | Mapping):
-            yield from _literals(frozenset().union(*map(options, value.values)))
+            yield from literals(frozenset().union(*map(options, value.values)))

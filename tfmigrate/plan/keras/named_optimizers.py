@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 import libcst as cst
 
@@ -10,8 +10,9 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import named_arguments
 from tfmigrate.plan.edits import Remark, Remove, Replace
+from tfmigrate.plan.keras.compiled_functions import settings_passed
 from tfmigrate.plan.keras.flavours import flavour_of
-from tfmigrate.plan.keras.named_elsewhere import words_named
+from tfmigrate.plan.keras.named_elsewhere import literals, words_named
 from tfmigrate.plan.keras.old_defaults import NADAM, WHY_SQUARED, concerns, depends_on_version, story
 from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.names.tables import Tables
@@ -21,6 +22,7 @@ from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import units_of
 from tfmigrate.understand.reaching import settled, sole_assignment
 from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.values import options
 
 
 def check(context: Context) -> Iterator[CallChange]:
@@ -36,6 +38,8 @@ def check(context: Context) -> Iterator[CallChange]:
         arguments = named_arguments(use.call, ("optimizer", "loss", "metrics"))
         argument = arguments.get("optimizer") if arguments is not None else None
         if argument is None:
+            changes = _among_settings(use, context)
+            named.update(((change.code, change.node, change.message), change) for change in changes)
             continue
         literal = settled(argument.value, context.scopes)
         if not isinstance(literal, cst.SimpleString):
@@ -101,8 +105,21 @@ def _changed_defaults(optimizer: str, use: Use, facts: Facts, settings: Settings
 
 def _named_elsewhere(use: Use, argument: cst.BaseExpression, context: Context) -> Iterator[CallChange]:
     """`compile(optimizer=name)`: the name comes from elsewhere and may serve others too, so it is reported."""
+    yield from _possible(words_named(argument, use, context.migration), use, argument, context)
+
+
+def _among_settings(use: Use, context: Context) -> Iterator[CallChange]:
+    """The same of `compile(**settings)`."""
+    settings, value = settings_passed(use), use.argument(0, "optimizer")
+    if settings is not None and value is not None:
+        yield from _possible(sorted(literals(options(value))), use, settings, context)
+
+
+def _possible(
+    words: Iterable[str], use: Use, argument: cst.BaseExpression, context: Context
+) -> Iterator[CallChange]:
     tables = context.tables
-    for word in words_named(argument, use, context.migration):
+    for word in words:
         rows = _changed_defaults(word, use, context.facts, context.settings, tables)
         for rule in dict.fromkeys(tables.codes[row] for row in rows):
             was = "; ".join(story(row) for row in rows if tables.codes[row] == rule)
