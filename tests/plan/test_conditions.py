@@ -115,3 +115,43 @@ def train(several_cards_wanted, on_this_machine, number_of_graphics_cards, every
         "        else tf.distribute.get_strategy()",
     )
     assert "\n".join(lines) in after
+
+
+AGAIN = """import os
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+model = Sequential([Dense(1, input_shape=(4,))])
+model.summary()
+{first}
+while True:
+    saved = os.listdir("saved")
+    if saved:
+        model.load_weights("saved/" + saved[-1])
+        parallel = multi_gpu_model(model, gpus={gpus})
+    parallel.compile("sgd", "mse")
+    parallel.fit_generator(batches)
+"""
+
+
+def test_a_wrap_that_always_runs_needs_no_condition_of_another_one() -> None:
+    text = AGAIN.format(first="parallel = multi_gpu_model(model, gpus=4)", gpus=4)
+    after = check_migrated(text).after
+    assert "strategy = tf.distribute.MirroredStrategy(devices=['/gpu:0'" in after.replace('"', "'")
+    assert "get_strategy()" not in after
+
+
+@pytest.mark.parametrize(
+    ("first", "gpus"),
+    [
+        ("parallel = model", 4),
+        ("parallel = multi_gpu_model(model, gpus=2)", 4),
+        ("parallel = multi_gpu_model(model, gpus=4) if input() else model", 4),
+        ("parallel = multi_gpu_model(model, gpus=4)", "len(saved)"),
+    ],
+)
+def test_any_other_does(first: str, gpus: object) -> None:
+    file = migrate(AGAIN.format(first=first, gpus=gpus))
+    assert {finding.code for finding in file.findings if finding.action == "refuse"} <= {"TFM103", "TFM107"}
+    assert file.status == "refused"

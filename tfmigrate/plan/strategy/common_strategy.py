@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
+from dataclasses import replace
 
 import libcst as cst
 
@@ -50,12 +51,17 @@ def _joined(
     joined: Strategy | None = None
     members = [(wrap, group.owner) for group in owner.groups for wrap in group.wraps]
     idle: list[Strategy] = []
+    unknown: list[tuple[Strategy, Refusal]] = []
     for wrap, frame in members:
         alike = [other for other, _ in members if other.call is wrap.call]
         kinds = kinds_of_all(alike, carrier.scopes)
         strategy = Making(wrap, frame, before, draft, carrier, kinds, going).strategy()
         if isinstance(strategy, Refusal):
-            return strategy
+            always = Making(replace(wrap, guards=()), frame, before, draft, carrier, kinds, going).strategy()
+            if isinstance(always, Refusal) or strategy.code != codes.GPUS_TOO_LATE:
+                return strategy
+            unknown.append((always, strategy))
+            continue
         if len(alike) > 1 and is_never_reached(wrap, carrier):
             idle.append(strategy)
             continue
@@ -63,6 +69,10 @@ def _joined(
         if both is None:
             return Refusal(codes.TWO_STRATEGIES, _DIFFERENT)
         joined = both
+    for always, refusal in unknown:
+        # Where another wrap has the same strategy in any case, its conditions do not matter.
+        if joined is None or joined.condition is not None or joined.devices != always.devices:
+            return refusal
     for strategy in idle:
         both = strategy if joined is None else joined.joined(strategy)
         # Where the condition stands in the code that is written, it does not matter on which devices nothing runs.
