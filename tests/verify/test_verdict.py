@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -658,9 +659,9 @@ def test_what_does_not_run_in_float64_is_judged_as_it_is(kind: str, growing: Gro
     assert any("in float64, which would show" in note and "is written out (old.py:3)" in note for note in report.notes)
 
 
-def test_where_the_old_script_parts_between_kerases_the_steps_before_are_compared(lab: Laboratory) -> None:
-    """As rounding does that makes a pooling layer choose another value: each run parts at a step of its own."""
-    after = {"restored on Keras 2": 7, "migrated on Keras 3": 9}
+def part(lab: Laboratory, after: Mapping[str, int]) -> None:
+    """Each run (by its role) trains otherwise after so many steps, as rounding makes a pooling layer choose another
+    value."""
 
     def parting(run: Run) -> Run:
         first = after.get(run.world.role, len(run.trace.steps))
@@ -668,6 +669,11 @@ def test_where_the_old_script_parts_between_kerases_the_steps_before_are_compare
         return replace(run, trace=replace(run.trace, steps=tuple(steps)))
 
     lab.changes.append(parting)
+
+
+def test_where_the_old_script_parts_between_kerases_the_steps_before_are_compared(lab: Laboratory) -> None:
+    after = {"restored on Keras 2": 7, "migrated on Keras 3": 9}
+    part(lab, after)
     report = lab.finds("EQUIVALENT")
     assert "over the first 7 steps, after which the old script's own runs differ" in report.reason
     after["migrated on Keras 3"] = 5
@@ -814,7 +820,16 @@ def test_a_wrong_validation_is_no_control_where_the_runs_end_before_any(lab: Lab
     report = lab.verify()
     assert "validated on the training data" not in {c.mutation for c in report.controls}
     (why,) = [one.why for one in report.left_out if one.mutation == "validated on the training data"]
-    assert why == "shows only after the steps that were trained"
+    assert why == "shows only after the steps that are compared"
+
+
+def test_nor_where_the_steps_that_are_compared_end_before_any(lab: Laboratory) -> None:
+    validate_the_last_batch(lab)
+    part(lab, {"restored on Keras 2": 3})
+    report = lab.finds("EQUIVALENT")
+    assert "over the first 3 steps" in report.reason
+    (why,) = [one.why for one in report.left_out if one.mutation == "validated on the training data"]
+    assert why == "shows only after the steps that are compared"
 
 
 def test_what_the_runs_printed_is_kept_where_asked(lab: Laboratory, tmp_path: Path) -> None:

@@ -139,8 +139,8 @@ class _Bench:
         return results, left_out
 
     def _is_later(self, mutant: Mutant, right: Trace) -> bool:
-        """Whether a mistake shows only after the steps at which the runs were ended."""
-        if self.start.trace.cut is None and right.cut is None:
+        """Whether a mistake shows only after the steps at which the runs were ended, or that are compared."""
+        if self.start.trace.cut is None and right.cut is None and self.lab.judged is None:
             return False
         return mutant.subject in ("steps", "epochs") or (mutant.subject == "validation" and not right.epochs)
 
@@ -157,7 +157,7 @@ class _Bench:
             if mutant.subject in BROUGHT_BY_NONE:
                 return "not seen in a program as small as this, and no migration brings it"
             if self._is_later(mutant, right):
-                return "shows only after the steps that were trained"
+                return "shows only after the steps that are compared"
         # A mutant that dies of anything but the mistake made in it was not detected, it just did not run.
         detected = divergence is not None and (divergence.kind != "crash" or "crash" in mutant.expected)
         steps = comparison.common if comparison else ()
