@@ -319,6 +319,15 @@ def test_a_loss_of_an_object_that_keeps_a_tensor_is_told() -> None:
     assert ["`self.x`" in finding.message for finding in file.findings if finding.code == "TFM408"] == [True]
 
 
+@pytest.mark.parametrize(("read", "told"), [("code", [True]), ("scale", [])])
+def test_a_loss_that_is_made_in_a_method_reads_what_the_method_made(read: str, told: list[bool]) -> None:
+    net = "class Net:\n    def build(self):\n        x = Input((4,))\n        scale = 0.5\n        code = Dense(2)(x)\n"
+    net += f"        def loss(t, p):\n            return K.mean(t - p) + K.mean({read})\n\n"
+    net += "        model = multi_gpu_model(Model(x, Dense(4)(code)), 2)\n        model.compile('sgd', loss)\n"
+    file = migrated(f"\n{net}", imports="from keras.layers import Input\nfrom keras.models import Model\n")
+    assert [f"`{read}`" in finding.message for finding in file.findings if finding.code == "TFM408"] == told
+
+
 CAST = "labels=tf.cast(t, tf.int32)"
 SPARSE = "tf.nn.sparse_softmax_cross_entropy_with_logits(labels=t, logits=p)"
 

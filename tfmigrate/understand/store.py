@@ -62,10 +62,11 @@ class Store:
     def absorb(self, layer: Store) -> None:
         """Join what was done to objects in a layer that may not be run, or not before what is walked next.
 
-        An attribute that is None until a part of a model is made is that part for whoever reads it.
+        An attribute that is None until a part of a model is made is that part for whoever reads it. The variables of a
+        function that has ended are kept for the functions that were made in it.
         """
         for key, value in layer._own.items():
-            if not isinstance(key[0], Frame):
+            if _is_kept(key):
                 known = self.get(key)
                 self._own[key] = value if known is None else _made(join(known, value))
 
@@ -73,6 +74,11 @@ class Store:
 def _made(value: Value) -> Value:
     left = [option for option in options(value) if option != NOTHING]
     return join(*left) if is_keras(value) and left else value
+
+
+def _is_kept(key: Key) -> bool:
+    """Whether something may be read after unknown code has run: of a function, what is left to those made in it."""
+    return not isinstance(key[0], Frame) or (key[0].ended and key[0].outlived)
 
 
 def _is_gone(key: Key) -> bool:
