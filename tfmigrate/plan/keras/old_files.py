@@ -13,7 +13,7 @@ from tfmigrate.plan.strategy.negations import negated
 from tfmigrate.understand.contents import models_of
 from tfmigrate.understand.lifecycle import LOADING, SAVING, TRAINING, ProgramFacts, Use, Wrap
 from tfmigrate.understand.program import Module
-from tfmigrate.understand.values import ClassValue, FunctionValue, ModelObject, Value, options
+from tfmigrate.understand.values import ClassValue, FunctionValue, Literal, ModelObject, Parallel, Value, options
 from tfmigrate.walk import walk
 from tfmigrate.written import Written
 
@@ -33,7 +33,7 @@ def say_files_of_old_runs(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Modul
             continue  # Its files are the template's already.
         if _is_on_the_other_side(use, wrap):
             continue
-        if use.method in SAVING | {"load_weights"} and wrap.may_make(use.receiver):
+        if use.method in SAVING | {"load_weights"} and _may_be_parallel(use.receiver, wrap):
             drafts[use.site.frame.module].say(
                 codes.PARALLEL_CHECKPOINT,
                 use.call,
@@ -41,6 +41,17 @@ def say_files_of_old_runs(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Modul
                 "plain model neither writes nor reads that layout, so files of old runs need converting",
                 "warn",
             )
+
+
+def _may_be_parallel(value: Value, wrap: Wrap) -> bool:
+    """Whether a value may be what a wrap makes where it is for more than one GPU: for one, it stood under a guard."""
+    wraps = (option.wrap for option in options(value) if isinstance(option, Parallel))
+    return any(one.call is wrap.call and not _is_for_one(one) for one in wraps)
+
+
+def _is_for_one(wrap: Wrap) -> bool:
+    number = wrap.gpus_value.value if isinstance(wrap.gpus_value, Literal) else None
+    return isinstance(number, int) and number <= 1 and bool(wrap.guards)
 
 
 def _begun_with(wrap: Wrap, facts: ProgramFacts) -> str:
