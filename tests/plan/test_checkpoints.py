@@ -764,3 +764,55 @@ def test_a_class_that_hands_on_all_and_ends_its_epochs_itself_is_left() -> None:
     files = migrate_sources({"own.py": own, "train.py": use}, Settings())
     assert "class TemplateCheckpoint(ModelCheckpoint):" in files[0].after
     assert [finding.action for finding in files[1].findings if finding.code == "TFM209"] == ["warn"]
+
+
+OTHER = """\
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+
+def build(last):
+    return Sequential([Dense(3, input_shape=(4,), name="first"), Dense(1, name=last)])
+
+
+model = build("last")
+parallel = multi_gpu_model(model, gpus=2)
+parallel.compile("sgd", "mse")
+parallel.fit(x, y)
+model.save_weights("w.h5")
+{load}
+"""
+
+
+def _told_of_another(load: str) -> list[str]:
+    file = migrate(OTHER.format(load=load))
+    assert ".load_weights('w.weights.h5')" in file.after or "by_name=True" in file.after
+    return [finding.action for finding in file.findings if "is none of those" in finding.message]
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "Sequential([Dense(3, input_shape=(4,), name='first'), Dense(1, name='other')])",
+        "Sequential([Dense(3, input_shape=(4,), name='first')])",
+    ],
+)
+def test_a_model_of_other_layers_that_loads_by_name_is_told(made: str) -> None:
+    assert _told_of_another(f"other = {made}\nother.load_weights('w.h5', by_name=True)") == ["warn"]
+
+
+@pytest.mark.parametrize(
+    "load",
+    [
+        "model.load_weights('w.h5', by_name=True)",
+        "parallel.load_weights('w.h5', by_name=True)",
+        "again = build('last')\nagain.load_weights('w.h5', by_name=True)",
+        "other = Sequential([Dense(1, input_shape=(4,))])\nother.load_weights('imagenet.h5', by_name=True)",
+        "other = Sequential([Dense(1, input_shape=(4,))])\nother.load_weights('w.h5')",
+        "other = Sequential([Dense(1, input_shape=(4,))])\nother.load_weights('w.h5', by_name=False)",
+        "unknown.load_weights('w.h5', by_name=True)",
+    ],
+)
+def test_the_model_that_is_saved_and_other_files_are_not(load: str) -> None:
+    assert _told_of_another(load) == []

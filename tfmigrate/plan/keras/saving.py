@@ -20,11 +20,12 @@ from tfmigrate.plan.keras.file_arguments import by_name_of, names_of
 from tfmigrate.plan.keras.file_calls import is_load_model, is_of_keras, loads_weights, saves, takes_name
 from tfmigrate.plan.keras.file_mentions import Mentions
 from tfmigrate.plan.keras.saved_files import EITHER, Files, Written, files_of, new_ending
-from tfmigrate.plan.names.context import Context
+from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
-from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.lifecycle import SAVING, TRAINING, Facts
 from tfmigrate.understand.program import Module
 from tfmigrate.understand.reaching import settled
+from tfmigrate.understand.values import ModelObject, function_of
 
 _ENDINGS = {WEIGHTS: WEIGHTS, MODEL: f"{MODEL} or .h5"}
 """What Keras 3 takes where one of these is written."""
@@ -80,7 +81,7 @@ class _Names:
                     if ending is not None and self._is_first(literal):
                         yield self._change(literal, ending)
                     if ending is not None and facts is self.context.facts:
-                        yield from _without_by_name(call, facts)
+                        yield from _without_by_name(call, self.context)
 
     def _is_first(self, literal: Ending) -> bool:
         """Whether a literal stands in this module and is met for the first time."""
@@ -182,7 +183,8 @@ def _ends_in_gap(path: str) -> bool:
     return shape_of(path).endswith("*")
 
 
-def _without_by_name(call: cst.Call, facts: Facts) -> Iterator[CallChange]:
+def _without_by_name(call: cst.Call, context: Context) -> Iterator[CallChange]:
+    facts = context.facts
     by_name = by_name_of(call, facts) if loads_weights(call) else None
     if by_name is None:
         return
@@ -194,6 +196,48 @@ def _without_by_name(call: cst.Call, facts: Facts) -> Iterator[CallChange]:
         "matched as they were saved; a model with other layers than the one that was saved no longer loads"
     )
     yield CallChange(codes.WEIGHT_FILES, by_name, message, _dropping(call, facts))
+    made = context.models_of(call)
+    written = context.migration.once(_written_models)
+    if made and not any(_made_alike(model, other, context) for model in made for other in written):
+        message = (
+            "this model is none of those whose weights are saved: `by_name` loaded the layers of the same names alone, "
+            "and today's files are matched by the order of the layers of each class, whatever their names, so that a "
+            "new head is loaded too where it fits: load the file into a model like the saved one, and copy layer by "
+            "layer with set_weights()"
+        )
+        yield CallChange(codes.WEIGHT_FILES, call, message, action="warn")
+
+
+def _written_models(migration: Migration) -> frozenset[ModelObject]:
+    """The models whose weights a program may save: those that it saves, or trains with callbacks."""
+    uses = (use for use in migration.facts.uses if use.method in SAVING | TRAINING)
+    return frozenset(model for use in uses for model in use.models)
+
+
+def _made_alike(model: ModelObject, other: ModelObject, context: Context) -> bool:
+    """Whether two models are made by the same code: by one expression, or by calls of one function."""
+    return (
+        model.node is other.node
+        or any(
+            maker in _functions_round(second)
+            for first, second in ((model, other), (other, model))
+            for maker in _makers(first, context)
+        )
+        or not _makers(model, context).isdisjoint(_makers(other, context))
+    )
+
+
+def _makers(model: ModelObject, context: Context) -> frozenset[cst.CSTNode]:
+    """The functions of the program that the expression calls which gives a model."""
+    facts = context.modules.get(model.site.frame.module)
+    called = facts.options(model.node.func) if facts is not None and isinstance(model.node, cst.Call) else ()
+    functions = (function_of(option) for option in called)
+    return frozenset(function.node for function in functions if function is not None)
+
+
+def _functions_round(model: ModelObject) -> frozenset[cst.CSTNode]:
+    """The functions in which the expression stands that makes a model, callers included."""
+    return frozenset(frame.function for frame in model.site.frame.chain() if frame.function is not None)
 
 
 def _without_false(call: cst.Call, by_name: cst.Arg, facts: Facts) -> CallChange:
