@@ -283,6 +283,11 @@ def test_the_model_of_a_step_is_told_outside_the_scope() -> None:
         assert "TFM411" not in {code for code, _ in told(outside("model").replace(old, new))}
 
 
+def test_a_model_that_is_built_again_to_evaluate_with_is_not_the_one_of_the_step() -> None:
+    again = "model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])\n"
+    assert told(f"{MADE}{STEP}train(x, y)\n{again}print(model(x))\n") == told(f"{MADE}{STEP}train(x, y)\n")
+
+
 @pytest.mark.parametrize("other", ["OneDeviceStrategy('/cpu:0')", "TPUStrategy(tpu)"])
 def test_a_strategy_that_may_be_another_one_is_taken_for_mirrored(other: str) -> None:
     made = f"MirroredStrategy() if several else tf.distribute.{other}"

@@ -20,6 +20,7 @@ from tfmigrate.plan.on_strategy.scoping import Scoping, may_be_mirrored
 from tfmigrate.plan.on_strategy.step_means import Program, functions_among, own_means
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.program import Module
+from tfmigrate.understand.reaching import bindings_of, value_of
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import OF_DATASET, FunctionValue, Made, Method, ModelObject, Opaque, StrategyObject
 from tfmigrate.walk import calls_in, walk
@@ -46,7 +47,7 @@ def misuses(
         for step in run.steps:
             yield from ((step.module, change) for change in own_means(program, step))
             yield from _made_outside(modules[step.module], step, run.strategies, scoping)
-            yield from _built_outside(modules[step.module], step, run.strategies, scoping)
+            yield from _built_outside(program, step, run.strategies, scoping)
     classes = {
         model.instance.cls: None for use in trainings for model in use.models & scoped if model.instance is not None
     }
@@ -138,19 +139,27 @@ def _made_outside(
 
 
 def _built_outside(
-    facts: Facts, step: FunctionValue, strategies: frozenset[StrategyObject], scoping: Scoping
+    program: Program, step: FunctionValue, strategies: frozenset[StrategyObject], scoping: Scoping
 ) -> Iterator[tuple[Module, CallChange]]:
     """Models whose weights the step changes, built in no scope."""
+    facts, scopes = program.modules[step.module], program.scopes_of(step.module)
     for node in _variables_applied(step):
-        models = [option for option in facts.options(node.value) if isinstance(option, ModelObject)]
-        for model in models:
-            if all(scoping.outside(site, strategies) for site in sites_of(model)):
-                message = (
-                    "this model is built outside the scope of the strategy whose run() trains it: its variables belong "
-                    "to no replica, and training fails; build it in the scope"
-                )
-                change = CallChange(codes.MODEL_OUTSIDE_SCOPE, model.node, message, action="warn")
-                yield model.site.frame.module, change
+        models = set(_models(facts, node.value))
+        bound = {model for binding in bindings_of(node.value, scopes)
+                 if (value := value_of(binding)) is not None for model in _models(facts, value)}  # fmt: skip
+        outside = {m for m in models | bound if all(scoping.outside(site, strategies) for site in sites_of(m))}
+        # Where one name has a model of each kind, the other is built later, only to evaluate with.
+        for model in models if outside == models | bound else ():
+            message = (
+                "this model is built outside the scope of the strategy whose run() trains it: its variables belong "
+                "to no replica, and training fails; build it in the scope"
+            )
+            change = CallChange(codes.MODEL_OUTSIDE_SCOPE, model.node, message, action="warn")
+            yield model.site.frame.module, change
+
+
+def _models(facts: Facts, node: cst.BaseExpression) -> Iterator[ModelObject]:
+    yield from (option for option in facts.options(node) if isinstance(option, ModelObject))
 
 
 def _variables_applied(step: FunctionValue) -> Iterator[cst.Attribute]:
