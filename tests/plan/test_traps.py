@@ -82,6 +82,83 @@ def test_what_is_left_is_named_once(tmp_path: Path, capfd: pytest.CaptureFixture
     assert output.splitlines()[-1] == "Left to do by hand: TFM305 rate-is-schedule (2 places)."
 
 
+ON_A_STRATEGY = """\
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy()
+with strategy.scope():
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+    model.compile(loss="mse", optimizer=tf.keras.optimizers.RMSprop(0.1))
+data = tf.data.Dataset.from_tensor_slices((tf.ones((32, 4)), tf.ones((32, 1)))).batch(8)
+model.fit(data)
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "mended", "code"),
+    [
+        ("RMSprop(0.1)", "RMSprop(lr=0.1)", "RMSprop(learning_rate=0.1)", "TFM202"),
+        (
+            "RMSprop(0.1)",
+            "RMSprop(0.1, decay=0.5)",
+            "RMSprop(tf.keras.optimizers.schedules.InverseTimeDecay(0.1, 1, 0.5))",
+            "TFM302",
+        ),
+        ("fit(data)", "fit_generator(data)", "fit(data)", "TFM201"),
+        (
+            "fit(data)",
+            "fit(data)\nprint(model.optimizer.lr)",
+            "fit(data)\nprint(model.optimizer.learning_rate)",
+            "TFM212",
+        ),
+        (
+            "fit(data)",
+            "fit(data)\nmodel.save_weights('a.h5')\nmodel.load_weights('a.h5')",
+            "fit(data)\nmodel.save_weights('a.weights.h5')\nmodel.load_weights('a.weights.h5')",
+            "TFM205",
+        ),
+    ],
+)
+def test_what_stops_a_program_on_a_strategy_is_mended_as_in_a_migrated_one(
+    old: str, new: str, mended: str, code: str
+) -> None:
+    """The default of its epsilon is today's, and is not written."""
+    file = migrate_bytes(ON_A_STRATEGY.replace(old, new).encode(), "program.py", Settings())
+    assert file.after == ON_A_STRATEGY.replace(old, mended)
+    assert {finding.code for finding in file.findings} == {code}
+
+
+CHECKPOINT = "fit(data, callbacks=[tf.keras.callbacks.ModelCheckpoint('ckpt_{epoch}', save_weights_only=True)])"
+
+
+@pytest.mark.parametrize(
+    ("new", "told"),
+    [
+        ("", {"TFM205"}),
+        # Keras 2 takes any name.
+        ("import os\nos.environ['TF_USE_LEGACY_KERAS'] = '1'\n", set()),
+    ],
+)
+def test_names_of_checkpoints_are_told_where_the_program_runs_on_keras_3(new: str, told: set[str]) -> None:
+    program = new + ON_A_STRATEGY.replace("fit(data)", CHECKPOINT)
+    file = migrate_bytes(program.encode(), "program.py", Settings())
+    assert {finding.code for finding in file.findings} == told
+
+
+def test_names_of_checkpoints_stay_over_several_workers() -> None:
+    program = ON_A_STRATEGY.replace("MirroredStrategy", "MultiWorkerMirroredStrategy").replace("fit(data)", CHECKPOINT)
+    file = migrate_bytes(program.encode(), "program.py", Settings())
+    assert {finding.code for finding in file.findings} == {"TFM426"}
+
+
+def test_a_loss_of_a_program_that_was_always_on_a_strategy_stays_one_of_each_replica() -> None:
+    loss = "def far(y, p):\n    d = tf.abs(y - p)\n    return tf.reduce_mean(d) / tf.reduce_max(d)\n\n\n"
+    program = ON_A_STRATEGY.replace("strategy =", f"{loss}strategy =").replace('"mse"', "far")
+    file = migrate_bytes(program.encode(), "program.py", Settings())
+    assert file.after == program
+    assert {finding.code for finding in file.findings} == {"TFM403"}
+
+
 def test_a_suppressed_trap_is_not_left(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     text = COMPILED.replace("'mse')", "'mse')  # tfmigrate: skip[TFM305]")
     code, _ = fixed(

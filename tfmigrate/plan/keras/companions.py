@@ -7,7 +7,7 @@ one's change stands: AFTER in it names the modules that it comes after.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, replace
 from functools import cache
 from graphlib import TopologicalSorter
@@ -136,14 +136,12 @@ def _may_be_read_elsewhere(module: Module) -> bool:
     )
 
 
-def traps(draft: Draft, tables: Tables, migration: Migration, trap: Container[str]) -> Iterator[CallChange]:
-    """What stops a program on a strategy or changes its training, and is not fixed, as reported of a migrated one.
+def traps(draft: Draft, tables: Tables, migration: Migration) -> Iterator[CallChange]:
+    """What stops a program on a strategy or changes its training, said and mended as in a migrated one.
 
-    `trap`: the codes of the rules that see this in new code too.
+    `tables`: of the rules that see this in new code too.
     """
-    for change in _changes(Context(draft, tables, migration)):
-        if change.action == "warn" and change.code in trap:
-            yield change
+    yield from _changes(Context(draft, tables, migration))
 
 
 def plan_readiness(draft: Draft, tables: Tables, within: tuple[str, ...] = ("",)) -> None:

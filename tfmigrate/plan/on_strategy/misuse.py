@@ -36,6 +36,11 @@ from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import Dataset, Literal, ModelObject, options
 
 _H5 = (".h5", ".hdf5")
+WORKERS = "MultiWorkerMirroredStrategy"
+_OF_PARALLEL_MODELS = frozenset(
+    {codes.TRAINABLE_TOGGLE, codes.PYTHON_GENERATOR, codes.BATCH_LOSS, codes.STATEFUL_LAYERS, codes.SHARED_OPTIMIZER}
+)
+"""Rules whose rewrites bring back what multi_gpu_model did, as a program that began on a strategy never trained."""
 
 
 def plan_misuses(
@@ -133,17 +138,26 @@ class _Reader:
         return self._drafts[module].scopes
 
     def _traps(self) -> Iterator[tuple[Module, CallChange]]:
-        """What a migration leaves to be done by hand, which is there still in the program that it wrote."""
+        """What stops a program or changes its training on today's Keras, as where a program leaves the old one."""
         if self._facts.estimators:
             return
-        trap = {rule.code for rule in self._rules if rule.leaves == "trap"}
-        migration = Migration(self._facts, self._drafts, single=frozenset(self._facts.models) - self._scoped)
-        for module, draft in self._drafts.items():
-            if module in self._told:
-                continue
-            wanted = frozenset(rule.code for rule in self._rules if draft.settings.wants(rule.code))
-            for change in traps(draft, Tables.of(self._rules, wanted), migration, trap):
-                yield module, change
+        trap = {rule.code for rule in self._rules if rule.leaves == "trap"} | {codes.OPTIMIZER_DECAY}
+        if any(strategy.name == WORKERS for strategy in self._facts.strategies):
+            # They train on Keras 2, which takes every name of a file, and loads no .weights.h5 after training.
+            trap.discard(codes.WEIGHT_FILES)
+        judged = {module: draft for module, draft in self._drafts.items() if module not in self._told}
+        migration = Migration(
+            self._facts,
+            self._drafts,
+            leaving=frozenset(module for module in judged if self._is_on_keras_3(module)),
+            single=frozenset(self._facts.models) - self._scoped,
+        )
+        for module, draft in judged.items():
+            # No other rule's part of a call is written: this program has today's defaults.
+            wanted = frozenset(code for code in trap if draft.settings.wants(code))
+            for change in traps(draft, Tables.of(self._rules, wanted), migration):
+                if change.action == "warn" or change.code not in _OF_PARALLEL_MODELS:
+                    yield module, change
 
     # ---- two strategies in one process ----
 
@@ -240,7 +254,7 @@ class _Reader:
             strategies = frozenset().union(*(self._scoping.inside(s) for m in use.models for s in m.sites))
             for strategy in strategies:
                 module = strategy.site.frame.module
-                several = strategy.name == "MultiWorkerMirroredStrategy" and use.method == "fit"
+                several = strategy.name == WORKERS and use.method == "fit"
                 if several and self._is_on_keras_3(module):
                     message = (
                         "with more than one worker Keras 3 fails in the first fit(): set TF_USE_LEGACY_KERAS=1 before "
