@@ -88,11 +88,32 @@ def test_the_arms_may_change_places() -> None:
     assert f"if one:\n    strategy = tf.distribute.get_strategy()\nelse:\n    {STRATEGY}with" in file.after
 
 
+INLINE = ARMS.replace("{strategy}    ", "").replace("=strategy", "=tf.distribute.MirroredStrategy()")
+
+
+def test_a_strategy_that_one_arm_makes_in_its_config_gets_a_name_in_both() -> None:
+    file = migrated((STRATEGY + CONFIG, INLINE))
+    assert (
+        f"if several:\n    {STRATEGY}else:\n    strategy = tf.distribute.get_strategy()\nwith strategy.scope():\n"
+    ) in file.after
+    assert "drop_remainder=strategy.num_replicas_in_sync > 1" in file.after
+
+
+def test_that_name_is_a_free_one() -> None:
+    file = migrated((STRATEGY + CONFIG, f"strategy = 1\n{INLINE}"))
+    assert "else:\n    strategy_2 = tf.distribute.get_strategy()\nwith strategy_2.scope():\n" in file.after
+
+
+def test_one_that_is_made_in_a_function_of_its_own_is_refused() -> None:
+    made = INLINE.replace("config = ", "return ").replace("\n", "\n    ")
+    lines = f"def configured():\n    {made.rstrip()}\n\n\nconfig = configured()\n"
+    assert refusal((STRATEGY + CONFIG, lines)).startswith("TFM110")
+
+
 @pytest.mark.parametrize(
     "lines",
     [
         ARMS.format(strategy=STRATEGY) + "print(strategy)\n",
-        ARMS.format(strategy="").replace("=strategy", "=tf.distribute.MirroredStrategy()"),
         STRATEGY + CONFIG + "if one:\n    config = tf.estimator.RunConfig()\n",
         ARMS.format(strategy=STRATEGY).replace("secs=60", "secs=60, train_distribute=other"),
         STRATEGY + ARMS.format(strategy=STRATEGY),

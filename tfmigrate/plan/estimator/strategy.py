@@ -193,8 +193,15 @@ def _default_in_other_arm(
     """Where a RunConfig for one device is made instead, the strategy is the default one. Raises Unconvertible."""
     module = config.site.frame.module
     here = strategy.site.frame is config.site.frame
+    if here and node is strategy.node and config.site.frame is migration.frame:
+        # It gets its name, and the other arm's the same, in name_where_made().
+        migration.optional = True
+        return
     if not isinstance(node, cst.Name) or not here or _made_for(migration, config, node) != [strategy.node]:
-        message = "under a condition it trains on one device, and more than its RunConfig reads its strategy"
+        message = (
+            "under a condition it trains on one device, and its strategy is made elsewhere, or read by more than its "
+            "RunConfig"
+        )
         raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, message, module)
     line = f"{node.value} = {default_of(migration.drafts[module])}"
     migration.edits.append((module, Insert(other.site.unit, line, (other.site.unit,))))

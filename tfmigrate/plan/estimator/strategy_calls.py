@@ -43,6 +43,12 @@ def name_where_made(migration: Migration, config: EstimatorPart, strategy: Strat
         if isinstance(node, cst.IfExp):
             body, orelse = (choice if arm is strategy.node else default_of(draft) for arm in (node.body, node.orelse))
             choice = Written.of(body, " if ", node.test, " else ", orelse)
+        other = migration.alternative
+        if other is not None:
+            # Each arm names the strategy that its own RunConfig stands for.
+            for unit, line in ((config.site.unit, choice), (other.site.unit, Written.of(default_of(draft)))):
+                migration.edits.append((migration.module, Insert(unit, (f"{name} = ", *line.code), (unit,))))
+            return name
         migration.line = name, Insert(migration.unit, (f"{name} = ", *choice.code))
         migration.edits.append((migration.module, migration.line[1]))
         return name
