@@ -45,30 +45,44 @@ def as_rows(value: FunctionValue, modules: Mapping[Module, Facts]) -> CallChange
     if len(returned) != 1 or returned[0] is None or len(parameters) != 2 or _is_called(value, modules):
         return None
     shape = SampleShape(facts, frozenset(parameters), variables_of(function))
-    means = dict.fromkeys(shape.means_in(returned[0]) or ())
-    reductions = {call for call in calls_in(function.body) if is_whole_reduction(call, facts)}
-    if not means or means.keys() != reductions or any(len(call.args) != 1 for call in means):
+    lost = _means_alone(shape, returned[0], function)
+    if lost is None:
         return None
-    lost = {call: shape.lost_axes(call.args[0].value) for call in means}
-    if not _are_of_one_shape(lost.values()):
-        return None  # They may be added to each other.
     plain = {returned[0], *(value for value in shape.variables.values() if value is not None)}
     named = {one.value: one for one in nodes_in(function.body, cst.Assign)}
-    edits: list[Edit] = []
-    for call, axes in lost.items():
-        if axes and call in named and sole_name(named[call]) == dotted(call.args[0].value):
-            edits.append(Remove(named[call]))  # `loss = loss`
-        else:
-            code = _values_of(call, plain) if axes else (call.func, "(", call.args[0].value, ", axis=-1)")
-            edits.append(Replace(call, code))
+    edits = [_without(call, named, plain) if axes else _of_the_last_axis(call) for call, axes in lost.items()]
     return CallChange(
         codes.BATCH_LOSS,
-        next(iter(means)),
+        next(iter(lost)),
         f"{function.name.value}() returned one mean for the batch, which Keras 3 multiplies by the number of "
         "replicas: it returns one value per sample, whose mean Keras takes itself",
         edits[0],
         more=tuple(edits[1:]),
     )
+
+
+def _means_alone(
+    shape: SampleShape, returned: cst.BaseExpression, function: cst.FunctionDef
+) -> dict[cst.Call, int | None] | None:
+    """The means that a result is the sum of, each with the axes that its values have lost, where the function reduces
+    to nothing else and their values may be added to each other."""
+    means = dict.fromkeys(shape.means_in(returned) or ())
+    reductions = {call for call in calls_in(function.body) if is_whole_reduction(call, shape.facts)}
+    if not means or means.keys() != reductions or any(len(call.args) != 1 for call in means):
+        return None
+    lost = {call: shape.lost_axes(call.args[0].value) for call in means}
+    return lost if _are_of_one_shape(lost.values()) else None
+
+
+def _of_the_last_axis(mean: cst.Call) -> Edit:
+    return Replace(mean, (mean.func, "(", mean.args[0].value, ", axis=-1)"))
+
+
+def _without(mean: cst.Call, named: Mapping[cst.BaseExpression, cst.Assign], plain: Set[cst.CSTNode]) -> Edit:
+    """What a mean is the mean of in its place; `loss = mean(loss)` goes whole. `named`: values of assignments."""
+    if mean in named and sole_name(named[mean]) == dotted(mean.args[0].value):
+        return Remove(named[mean])
+    return Replace(mean, _values_of(mean, plain))
 
 
 def _are_of_one_shape(lost: Collection[int | None]) -> bool:

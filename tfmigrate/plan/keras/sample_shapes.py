@@ -106,7 +106,10 @@ class SampleShape:
             return self._together([node.left, *(target.comparator for target in node.comparisons)])
         if isinstance(node, cst.Subscript):
             return self._cut(node)
-        if not isinstance(node, cst.Call) or has_stars(node) or not node.args:
+        return self._of_call(node) if isinstance(node, cst.Call) else None
+
+    def _of_call(self, node: cst.Call) -> int | None:
+        if has_stars(node) or not node.args:
             return None
         name, (first, *rest) = name_of(node.func, self.facts), node.args
         if name in _CHOICES:
