@@ -458,3 +458,22 @@ training(first, batches)
     assert told(file) == ["rewrite", "rewrite"]
     assert "chosen.trainable" not in file.after
     assert "one.trainable = True\n        chosen.train_on_batch" in file.after
+
+
+STEP = "critic.train_on_batch(x, y)"
+BOTH = "combined.train_on_batch(x, y)"
+
+
+@pytest.mark.parametrize("line", [f"{STEP}; {BOTH}", f"{BOTH}; {STEP}", f"losses = {STEP}, {BOTH}"])
+def test_a_line_that_trains_both_is_told(line: str) -> None:
+    file = one(f"{MODELS}\nfor step in range(9):\n    {line}\n")
+    assert actions(file, "TFM401") == ["warn"]
+    assert file.after.endswith(f"for step in range(9):\n    {line}\n")
+
+
+@pytest.mark.parametrize("line", [f"{STEP}; {STEP}", f"{STEP}; print(step)"])
+def test_a_line_that_trains_one_is_not(line: str) -> None:
+    file = one(f"{MODELS}\nfor step in range(9):\n    {line}\n    {BOTH}\n")
+    set_ = f"    critic.trainable = True\n    {line}\n    critic.trainable = False\n    {BOTH}\n"
+    assert file.after.endswith(set_)
+    assert set(actions(file, "TFM401")) == {"rewrite"}

@@ -65,6 +65,8 @@ def plan_toggles(compiles: Sequence[Use], trainings: Sequence[Use], drafts: _Dra
         settings = [(use, _expression(part, use, drafts)) for use in steps]
         if not all(code is not None and _is_line(use.site.unit) for use, code in settings):
             continue
+        if _differ_in_a_line(part, steps):
+            continue
         for use in steps:
             drafts[use.site.frame.module].leave(codes.TRAINABLE_TOGGLE, use.call)
         if all(drafts[use.site.frame.module].allows(codes.TRAINABLE_TOGGLE, use.call) for use in steps):
@@ -73,6 +75,14 @@ def plan_toggles(compiles: Sequence[Use], trainings: Sequence[Use], drafts: _Dra
                 if code is not None:
                     _set(part, use, code, steps, drafts)
     return frozenset(mended)
+
+
+def _differ_in_a_line(part: _Part, steps: Sequence[Use]) -> bool:
+    """Whether one line trains twice, for which a line above it cannot set what both need."""
+    needed: dict[Unit, set[bool | None]] = {}
+    for use in steps:
+        needed.setdefault(use.site.unit, set()).add(part.needed(use))
+    return any(len(values) > 1 for values in needed.values())
 
 
 def set_at_each_step(compiles: Sequence[Use], trainings: Sequence[Use], drafts: _Drafts) -> frozenset[ModelObject]:
