@@ -31,11 +31,16 @@ def predict():
     return model.predict(rows)
 
 
-train(count())
-predict()
+{training}predict()
 """
 
 
 @pytest.mark.parametrize(("number", "told"), [("1", 0), ("0", 0), ("2", 1), ("count()", 1)])
 def test_for_one_gpu_the_guard_makes_no_parallel_model(number: str, told: int) -> None:
-    assert len(actions(migrate(PROGRAM.format(number=number)), "TFM022")) == told
+    program = PROGRAM.format(number=number, training="train(count())\n")
+    assert len(actions(migrate(program), "TFM022")) == told
+
+
+def test_a_number_that_is_one_everywhere_may_have_been_another() -> None:
+    program = PROGRAM.format(number=1, training="train(1)\n")
+    assert len(actions(migrate(program), "TFM022")) == 1

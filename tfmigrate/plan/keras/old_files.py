@@ -33,7 +33,7 @@ def say_files_of_old_runs(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Modul
             continue  # Its files are the template's already.
         if _is_on_the_other_side(use, wrap):
             continue
-        if use.method in SAVING | {"load_weights"} and _may_be_parallel(use.receiver, wrap):
+        if use.method in SAVING | {"load_weights"} and _may_be_parallel(use.receiver, wrap, facts):
             drafts[use.site.frame.module].say(
                 codes.PARALLEL_CHECKPOINT,
                 use.call,
@@ -43,13 +43,16 @@ def say_files_of_old_runs(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Modul
             )
 
 
-def _may_be_parallel(value: Value, wrap: Wrap) -> bool:
-    """Whether a value may be what a wrap makes where it is for more than one GPU: for one, it stood under a guard."""
-    wraps = (option.wrap for option in options(value) if isinstance(option, Parallel))
-    return any(one.call is wrap.call and not _is_for_one(one) for one in wraps)
+def _may_be_parallel(value: Value, wrap: Wrap, facts: ProgramFacts) -> bool:
+    """Whether a value may be what a wrap makes: not where its function is called for one GPU here and for more
+    elsewhere."""
+    made = [option.wrap for option in options(value) if isinstance(option, Parallel) and option.wrap.call is wrap.call]
+    more = any(one.call is wrap.call and not _is_for_one(one) for one in facts.wraps)
+    return any(not _is_for_one(one) for one in made) if more else bool(made)
 
 
 def _is_for_one(wrap: Wrap) -> bool:
+    """Whether the number of GPUs is at most one, which a guard asks for."""
     number = wrap.gpus_value.value if isinstance(wrap.gpus_value, Literal) else None
     return isinstance(number, int) and number <= 1 and bool(wrap.guards)
 
