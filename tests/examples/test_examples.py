@@ -106,6 +106,7 @@ DIFFERS = {
     ("TFM407-1", "Keras 2"): "told: what layers add counted once for each replica",
     ("TFM259-1", "Keras 3"): "told (TFM432): batch normalization over the whole batch",
     ("TFM432-1", "Keras 3"): "told: batch normalization over the whole batch",
+    ("TFM313-1", "Keras 2.3"): "told: a masked loss was divided by all time steps",
 }
 """What a page says will be other numbers."""
 
