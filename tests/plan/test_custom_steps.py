@@ -288,6 +288,47 @@ def test_a_model_that_is_built_again_to_evaluate_with_is_not_the_one_of_the_step
     assert told(f"{MADE}{STEP}train(x, y)\n{again}print(model(x))\n") == told(f"{MADE}{STEP}train(x, y)\n")
 
 
+COUNTED = f"{MADE}count = tf.Variable(0)\n{STEP}".replace("    return loss", "    count.assign_add(1)\n    return loss")
+
+
+def counters(program: str) -> list[int]:
+    return [line for code, line in told(program) if code == "TFM434"]
+
+
+def test_a_counter_outside_the_scope_is_told() -> None:
+    (line,) = counters(COUNTED)
+    assert COUNTED.splitlines()[line - 1] == "    count.assign_add(1)"
+
+
+def test_so_is_one_that_an_object_keeps() -> None:
+    program = (
+        f"{MADE}\n\nclass Trainer:\n    def __init__(self):\n        self.count = tf.Variable(0)\n\n"
+        "    def step(self, x):\n        self.count.assign_add(1)\n        return model(x)\n\n"
+        "    def train(self, x):\n        strategy.run(self.step, args=(x,))\n\n\nTrainer().train(x)\n"
+    )
+    assert len(counters(program)) == 1
+    assert counters(program.replace("strategy.run(self.step, args=(x,))", "self.step(x)")) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("\ncount = ", "\n    count = "),
+        ("assign_add", "assign"),
+        ("count.assign_add(1)", "print(count)"),
+        ("tf.Variable(0)", "tf.constant(0)"),
+        ("tf.Variable(0)", "others.Variable(0)"),
+        ("strategy.run(step", "print(step"),
+        ("MirroredStrategy()", "OneDeviceStrategy('/gpu:0')"),
+        ("MirroredStrategy()", "MultiWorkerMirroredStrategy()"),
+        ("    count.", "    if tf.distribute.get_replica_context().replica_id_in_sync_group == 0:\n        count."),
+    ],
+)
+def test_other_counters_are_not(old: str, new: str) -> None:
+    assert old in COUNTED
+    assert counters(COUNTED.replace(old, new)) == []
+
+
 @pytest.mark.parametrize("other", ["OneDeviceStrategy('/cpu:0')", "TPUStrategy(tpu)"])
 def test_a_strategy_that_may_be_another_one_is_taken_for_mirrored(other: str) -> None:
     made = f"MirroredStrategy() if several else tf.distribute.{other}"

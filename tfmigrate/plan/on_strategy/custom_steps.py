@@ -2,7 +2,8 @@
 
 Measured with two replicas on TensorFlow 2.21, Keras 2 and 3: apply_gradients() adds up the gradients of the replicas,
 so that of a mean over each replica's part becomes N times that of the mean over the batch. An optimizer with slots
-made outside the scope fails on Keras 3 and works on Keras 2; a model fails on both; metrics work anywhere.
+made outside the scope fails on Keras 3 and works on Keras 2; a model fails on both; metrics work anywhere. A variable
+that a step adds to goes up once for each replica where it was made outside, and once in all where it was made inside.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from tfmigrate.understand.values import OF_DATASET, FunctionValue, Made, Method,
 from tfmigrate.walk import calls_in, walk
 
 _RUN = frozenset({"run", "experimental_run_v2"})
+_ADDS = frozenset({"assign_add", "assign_sub"})
+_REPLICA = frozenset({"replica_id_in_sync_group", "get_replica_context"})
 _VARIABLES = frozenset({"trainable_variables", "trainable_weights", "variables", "weights"})
 
 
@@ -48,6 +51,7 @@ def misuses(
             yield from ((step.module, change) for change in own_means(program, step))
             yield from _made_outside(modules[step.module], step, run.strategies, scoping)
             yield from _built_outside(program, step, run.strategies, scoping)
+            yield from _counted_outside(modules, step, run.strategies, scoping)
     classes = {
         model.instance.cls: None for use in trainings for model in use.models & scoped if model.instance is not None
     }
@@ -156,6 +160,36 @@ def _built_outside(
             )
             change = CallChange(codes.MODEL_OUTSIDE_SCOPE, model.node, message, action="warn")
             yield model.site.frame.module, change
+
+
+def _counted_outside(
+    modules: Mapping[Module, Facts],
+    step: FunctionValue,
+    strategies: frozenset[StrategyObject],
+    scoping: Scoping,
+) -> Iterator[tuple[Module, CallChange]]:
+    """`count.assign_add(1)` in a step, of a variable that is made in no scope: there is one for all replicas."""
+    if not any(strategy.name == "MirroredStrategy" for strategy in strategies) or _tells_replicas_apart(step):
+        return
+    for call in calls_in(step.node):
+        if not isinstance(call.func, cst.Attribute) or call.func.attr.value not in _ADDS:
+            continue
+        for made in modules[step.module].options(call.func.value):
+            if not isinstance(made, Opaque) or not isinstance(made.node, cst.Call) or not made.sites:
+                continue
+            known = all(modules[site.frame.module].called(made.node) == "tensorflow.Variable" for site in made.sites)
+            if known and all(scoping.outside(site, strategies) for site in made.sites):
+                message = (
+                    "this variable is made outside the scope of the strategy, so that all replicas share it, and each "
+                    "of them adds to it: with N replicas a step counts N times; make it in the scope, with "
+                    "aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA"
+                )
+                yield step.module, CallChange(codes.COUNTED_OUTSIDE, call, message, action="warn")
+
+
+def _tells_replicas_apart(step: FunctionValue) -> bool:
+    """Whether a step asks which replica it runs on."""
+    return any(isinstance(node, cst.Attribute) and node.attr.value in _REPLICA for node in walk(step.node))
 
 
 def _models(facts: Facts, node: cst.BaseExpression) -> Iterator[ModelObject]:
