@@ -816,3 +816,40 @@ def test_a_model_of_other_layers_that_loads_by_name_is_told(made: str) -> None:
 )
 def test_the_model_that_is_saved_and_other_files_are_not(load: str) -> None:
     assert _told_of_another(load) == []
+
+
+TAKEN_OFF = """\
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+model = Sequential([Dense(1, input_shape=(4,))])
+parallel_model = multi_gpu_model(model, gpus=2)
+parallel_model.compile("sgd", "mse")
+parallel_model.fit(batches)
+model.save_weights(f"model_{step}.h5")
+last = max(names, key=lambda name: int(name[6:].replace(".h5", "")))
+"""
+
+
+def test_an_ending_that_the_program_takes_off_goes_as_a_whole() -> None:
+    file = migrate(TAKEN_OFF)
+    assert 'model.save_weights(f"model_{step}.weights.h5")' in file.after
+    assert 'int(name[6:].replace(".weights.h5", "").replace(".h5", ""))' in file.after
+    assert migrate(TAKEN_OFF.replace('"")', '".json")')).after.count('replace(".weights.h5", ".json")') == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("model_{step}.h5", "model_{step}.weights.h5"),
+        ("model.save_weights", "print"),
+        ('(".h5", "")', '(".txt", "")'),
+        ('(".h5", "")', '(".h5", end)'),
+        ('(".h5", "")', '(".h5", "", 1)'),
+        ('.replace(".h5", "")', ""),
+    ],
+)
+def test_other_endings_stay(old: str, new: str) -> None:
+    assert old in TAKEN_OFF
+    assert ".weights.h5" not in migrate(TAKEN_OFF.replace(old, new)).after.splitlines()[-1]

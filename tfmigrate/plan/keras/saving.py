@@ -143,6 +143,22 @@ def checkpoint_files(context: Context) -> Iterator[CallChange]:
     yield from names_of_files.used()
     yield from _by_name_of_any(context.facts, files)
     yield from Mentions(context.facts, context.scopes, files.renamed, files.named, names_of_files.seen).changes()
+    yield from _taken_off(context, files)
+
+
+def _taken_off(context: Context, files: Files) -> Iterator[CallChange]:
+    """`int(name.split("_")[-1].replace(".h5", ""))`, of a file that may be called `model_3.weights.h5` now."""
+    weights = [name for name, new in files.renamed.items() if new == WEIGHTS]
+    olds = {next(end for end in OLD_ENDINGS if name.endswith(end)) for name in weights}
+    for call in context.facts.module.calls if olds else ():
+        if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "replace" or len(call.args) != 2:
+            continue
+        old, new = (arg.value for arg in call.args)
+        if isinstance(old, cst.SimpleString) and isinstance(new, cst.SimpleString) and text_of(old) in olds:
+            message = f"files that ended in {text_of(old)} end in {WEIGHTS} now, which is taken off as a whole first"
+            first = f".replace({context.quote}{WEIGHTS}{context.quote}, {new.value})"
+            edit = Replace(call.func.value, (call.func.value, first))
+            yield CallChange(codes.WEIGHT_FILES, call, message, edit)
 
 
 _READABLE = (*OLD_ENDINGS, MODEL, ".weights.json")
