@@ -151,6 +151,14 @@ def test_names_of_checkpoints_stay_over_several_workers() -> None:
     assert {finding.code for finding in file.findings} == {"TFM426"}
 
 
+def test_seeds_are_those_of_models_of_keras() -> None:
+    seeded = "tf.random.set_seed(1)\n"
+    program = f"{ON_A_STRATEGY}{seeded}"
+    assert "random.seed(1)" in migrate_bytes(program.encode(), "program.py", Settings()).after
+    other = f"import tensorflow as tf\n\n{seeded}strategy = tf.distribute.MirroredStrategy()\nstrategy.run(print)\n"
+    assert migrate_bytes(other.encode(), "program.py", Settings()).after == other
+
+
 def test_a_loss_of_a_program_that_was_always_on_a_strategy_stays_one_of_each_replica() -> None:
     loss = "def far(y, p):\n    d = tf.abs(y - p)\n    return tf.reduce_mean(d) / tf.reduce_max(d)\n\n\n"
     program = ON_A_STRATEGY.replace("strategy =", f"{loss}strategy =").replace('"mse"', "far")

@@ -145,6 +145,9 @@ class _Reader:
         if any(strategy.name == WORKERS for strategy in self._facts.strategies):
             # They train on Keras 2, which takes every name of a file, and loads no .weights.h5 after training.
             trap.discard(codes.WEIGHT_FILES)
+        if not self._scoped:
+            # What draws its seeds from Python's `random` are the layers of Keras.
+            trap.discard(codes.SEEDS)
         judged = {module: draft for module, draft in self._drafts.items() if module not in self._told}
         migration = Migration(
             self._facts,
