@@ -11,6 +11,7 @@ import libcst as cst
 
 from tfmigrate.file_names import shape_of
 from tfmigrate.plan.change.calls import text_of, truth_of
+from tfmigrate.plan.change.imported_names import Binding, ImportedNames
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.program import Module, Unit, assigned_in, dotted
 from tfmigrate.understand.reaching import (
@@ -114,6 +115,7 @@ class Paths:
     """The calls of each function; of a class, those of its `__init__`."""
     methods: Set[cst.FunctionDef]
     """The functions that stand in a class."""
+    imported: ImportedNames
     given: Mapping[_Parameter, Set[bool | None]] = field(default_factory=dict)
     """What parameters of functions may be where the paths are read: true, or not, or unknown (None)."""
 
@@ -126,7 +128,7 @@ class Paths:
                     calls[called].append((module, call))
         classes = (node for module in facts for node in module.all_of(cst.ClassDef))
         methods = frozenset(part for node in classes for part in node.body.body if isinstance(part, cst.FunctionDef))
-        return cls(facts, scopes, calls, methods)
+        return cls(facts, scopes, calls, methods, ImportedNames.of(scopes))
 
     def along(self, calls: Mapping[cst.FunctionDef, tuple[Module, cst.Call]]) -> Paths:
         """The paths where these functions are run by these calls of them alone."""
@@ -240,13 +242,21 @@ class Paths:
         followed = last is not None and (value is None or self._is_followed(value, module))
         bindings = [last] if last is not None and followed else bindings_of(node, scopes)
         if not bindings:
-            yield None, module
+            yield from self._values(self.imported.of_name(node.value, None, module), module)
         for binding in bindings:
             value = value_of(binding)
-            if value is None and isinstance(binding.scope.node, cst.FunctionDef):
+            if isinstance(binding.node, cst.ImportAlias):
+                yield from self._values(self.imported.of_name(node.value, binding, module), module)
+            elif value is None and isinstance(binding.scope.node, cst.FunctionDef):
                 yield from self._passed(node.value, binding.scope, module)
             else:
                 yield value, module
+
+    def _values(self, bindings: Sequence[Binding], module: Module) -> Iterator[_Part]:
+        """What a name is bound to in other modules."""
+        yield from ((value_of(binding), source) for source, binding in bindings)
+        if not bindings:
+            yield None, module
 
     def _is_followed(self, value: cst.BaseExpression, module: Module) -> bool:
         """Whether it is known what an expression ends with; of `path.replace(a, b)` it is not."""
@@ -288,9 +298,11 @@ class Paths:
         return True
 
     def _kept(self, node: cst.Attribute, module: Module) -> Iterator[_Part]:
-        """What the methods of a class assign to `self.path`."""
-        values: list[cst.BaseExpression | None] = [*self._assigned(node, module)]
-        yield from ((value, module) for value in values or [None])
+        """What the methods of a class assign to `self.path`, or a module of the program to its name `path`."""
+        values = self._assigned(node, module)
+        yield from ((value, module) for value in values)
+        if not values:
+            yield from self._values(self.imported.of_attribute(node, module), module)
 
     def _assigned(self, node: cst.Attribute, module: Module) -> list[cst.BaseExpression]:
         root = node.value

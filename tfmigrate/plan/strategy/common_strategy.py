@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 
 import libcst as cst
@@ -73,6 +73,11 @@ def _joined(
         # Where another wrap has the same strategy in any case, its conditions do not matter.
         if joined is None or joined.condition is not None or joined.devices != always.devices:
             return refusal
+    return _with_idle(joined, idle)
+
+
+def _with_idle(joined: Strategy | None, idle: Sequence[Strategy]) -> Strategy | Refusal:
+    """A strategy that also does for those of wraps that are never reached."""
     for strategy in idle:
         both = strategy if joined is None else joined.joined(strategy)
         # Where the condition stands in the code that is written, it does not matter on which devices nothing runs.
