@@ -102,9 +102,14 @@ model.fit(x, y)
 
 
 def test_a_program_that_is_only_put_right_keeps_its_tensorflow(program: Path) -> None:
-    (program / "src" / "train.py").write_text(ON_A_STRATEGY)
+    (program / "src" / "train.py").write_text(ON_A_STRATEGY.replace("lr=", "learning_rate="))
     result = migrate.check(["."], Settings())
     assert [finding.code for _, finding in result.findings] == ["TFM412"]
+
+
+def test_one_that_is_written_for_another_tensorflow_does_not(program: Path) -> None:
+    (program / "src" / "train.py").write_text(ON_A_STRATEGY)
+    assert found(migrate.check(["."], Settings())) == {"requirements.txt": ALL}
     loop = ON_A_STRATEGY.replace("model.fit(x, y)", "strategy.experimental_run_v2(step)")
     (program / "src" / "train.py").write_text(loop)
     assert found(migrate.check(["."], Settings())) == {"requirements.txt": ALL}

@@ -65,7 +65,9 @@ def test_the_copy_is_made_and_compiled_in_the_scope_and_the_guard_stays() -> Non
 
 
 def test_what_is_migrated_is_left_alone() -> None:
-    assert not check_unchanged(check_migrated(trainer()).after).findings
+    first = check_migrated(trainer())
+    told = [finding.message for finding in first.findings if finding.action == "warn"]
+    assert [finding.message for finding in check_unchanged(first.after).findings] == told
 
 
 def test_one_function_serves_two_classes() -> None:

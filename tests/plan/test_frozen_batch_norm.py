@@ -155,7 +155,7 @@ strategy = tf.distribute.MirroredStrategy()
 with strategy.scope():
     model = Sequential([Dense(2, input_shape=(4,)), BatchNormalization()])
     model.layers[1].trainable = False
-    model.compile("sgd", "mse")
+    model.compile("sgd", "mean_squared_error")
 model.fit(x, y, batch_size=64)
 model.save("a.h5")
 """

@@ -122,7 +122,7 @@ class Changes:
             for edit in of_kind(self._draft.edits, Replace)
             if isinstance(edit.node, cst.Call)
             and last_word(edit.node.func) in ("mean", "reduce_mean")
-            and edit.parts == (edit.node.args[0].value,)
+            and edit.parts == tuple(arg.value for arg in edit.node.args[:1])
         }
 
     @cached_property

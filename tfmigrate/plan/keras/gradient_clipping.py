@@ -68,9 +68,9 @@ def _is_nothing(argument: cst.Arg) -> bool:
 
 
 def _is_wrapped(optimizer: cst.Call, facts: Facts) -> bool:
-    """Whether an optimizer is given to a function of the program that sets its `apply`."""
+    """Whether an optimizer is given to a function of the program that sets its `apply`, itself or through others."""
     for call in facts.module.calls:
-        if any(arg.value is optimizer for arg in call.args):
+        if any(optimizer in walk(arg.value) for arg in call.args):
             for function in facts.options(call.func):
                 if isinstance(function, FunctionValue) and any(map(_sets_apply, walk(function.node))):
                     return True

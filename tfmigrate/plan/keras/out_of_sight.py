@@ -10,7 +10,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import passed_as
 from tfmigrate.plan.data.generators import is_out_of_sight
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.strategy.model_group import Group, concerns
+from tfmigrate.plan.strategy.model_group import Group, concerns, remade_optimizers
 from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.understand import names
 from tfmigrate.understand.contents import is_layer, models_of
@@ -80,10 +80,11 @@ def _given_to_others(models: Set[ModelObject], facts: ProgramFacts) -> Iterator[
 def say_optimizers_out_of_sight(owner: Owner, drafts: Mapping[Module, Draft]) -> None:
     """An optimizer that comes from a caller or a module that was not found: whether it is made in the scope is unknown.
 
-    Each source is reported once. A name, "adam", would be right anywhere.
+    Each source is reported once. A name, "adam", would be right anywhere, and so is what is made again in the scope.
     """
     told: set[Value] = set()
-    for use in (use for group in owner.groups for use in group.compiles):
+    remade = {use.call for group in owner.groups for use in remade_optimizers(group)}
+    for use in (use for group in owner.groups for use in group.compiles if use.call not in remade):
         draft, argument = drafts[use.site.frame.module], passed_as("optimizer", 0, use.call)
         value = use.argument(0, "optimizer")
         for source in ordered(options(value)) if value is not None else ():

@@ -38,7 +38,14 @@ from tfmigrate.understand.values import Dataset, Literal, ModelObject, options
 _H5 = (".h5", ".hdf5")
 WORKERS = "MultiWorkerMirroredStrategy"
 _OF_PARALLEL_MODELS = frozenset(
-    {codes.TRAINABLE_TOGGLE, codes.PYTHON_GENERATOR, codes.BATCH_LOSS, codes.STATEFUL_LAYERS, codes.SHARED_OPTIMIZER}
+    {
+        codes.TRAINABLE_TOGGLE,
+        codes.PYTHON_GENERATOR,
+        codes.BATCH_LOSS,
+        codes.STATEFUL_LAYERS,
+        codes.SHARED_OPTIMIZER,
+        codes.GRADIENT_CLIPPING,
+    }
 )
 """Rules whose rewrites bring back what multi_gpu_model did, as a program that began on a strategy never trained."""
 
