@@ -853,3 +853,34 @@ def test_an_ending_that_the_program_takes_off_goes_as_a_whole() -> None:
 def test_other_endings_stay(old: str, new: str) -> None:
     assert old in TAKEN_OFF
     assert ".weights.h5" not in migrate(TAKEN_OFF.replace(old, new)).after.splitlines()[-1]
+
+
+IN_A_FORMAT = """\
+from tensorflow.keras.layers import Dense
+from tensorflow.keras.models import Sequential
+from tensorflow.keras.utils import multi_gpu_model
+
+model = Sequential([Dense(1, input_shape=(4,))])
+parallel = multi_gpu_model(model, gpus=2)
+parallel.compile("sgd", "mse")
+parallel.fit(batches)
+model.save_weights({arguments})
+"""
+
+
+@pytest.mark.parametrize("name", ["h5", "hdf5", "keras"])
+def test_a_format_that_the_ending_says_goes(name: str) -> None:
+    file = migrate(IN_A_FORMAT.format(arguments=f"'a.h5', save_format='{name}'"))
+    assert file.after.endswith("model.save_weights('a.weights.h5')\n")
+    assert not [finding for finding in file.findings if finding.action == "warn"]
+
+
+@pytest.mark.parametrize("arguments", ["'a.h5', save_format='tf'", "'a.h5', save_format=kind", "'a.h5', False, 'h5'"])
+def test_another_format_stays(arguments: str) -> None:
+    file = migrate(IN_A_FORMAT.format(arguments=arguments))
+    assert file.after.splitlines()[-1] == f"model.save_weights({arguments.replace('a.h5', 'a.weights.h5')})"
+
+
+def test_the_format_of_a_whole_model_stays() -> None:
+    file = migrate(IN_A_FORMAT.format(arguments="'a.h5', save_format='h5'").replace("save_weights", "save"))
+    assert file.after.endswith("model.save('a.h5', save_format='h5')\n")

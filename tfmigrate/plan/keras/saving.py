@@ -12,7 +12,7 @@ import libcst as cst
 from tfmigrate.file_names import MODEL, OLD_ENDINGS, WEIGHTS, shape_of
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import Revision, is_false, passed_as, text_of
+from tfmigrate.plan.change.calls import Revision, is_false, keywords, passed_as, text_of
 from tfmigrate.plan.change.paths import Ending, ending_of
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.callbacks import changed_keys, renamed_keys
@@ -144,6 +144,7 @@ def checkpoint_files(context: Context) -> Iterator[CallChange]:
     yield from _by_name_of_any(context.facts, files)
     yield from Mentions(context.facts, context.scopes, files.renamed, files.named, names_of_files.seen).changes()
     yield from _taken_off(context, files)
+    yield from _formats(context)
 
 
 def _taken_off(context: Context, files: Files) -> Iterator[CallChange]:
@@ -159,6 +160,21 @@ def _taken_off(context: Context, files: Files) -> Iterator[CallChange]:
             first = f".replace({context.quote}{WEIGHTS}{context.quote}, {new.value})"
             edit = Replace(call.func.value, (call.func.value, first))
             yield CallChange(codes.WEIGHT_FILES, call, message, edit)
+
+
+_HDF5 = ("h5", "hdf5", "keras")
+"""What `save_format` calls HDF5. Source: tf.keras 1.15 to 2.15."""
+
+
+def _formats(context: Context) -> Iterator[CallChange]:
+    """`save_weights("last.h5", save_format="h5")`: the ending says it today."""
+    seen: set[cst.Call] = set()
+    for use in context.facts.uses:
+        given = keywords(use.call).get("save_format") if is_of_keras(use, "save_weights") else None
+        if given is not None and text_of(given.value) in _HDF5 and use.call not in seen:
+            seen.add(use.call)
+            message = "Keras 3 takes no `save_format` where weights are saved, which the ending .weights.h5 says already"
+            yield CallChange(codes.WEIGHT_FILES, given, message, Revision(use.call, dropped=("save_format",)))
 
 
 _READABLE = (*OLD_ENDINGS, MODEL, ".weights.json")
