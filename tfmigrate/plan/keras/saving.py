@@ -173,7 +173,7 @@ def _formats(context: Context) -> Iterator[CallChange]:
         given = keywords(use.call).get("save_format") if is_of_keras(use, "save_weights") else None
         if given is not None and text_of(given.value) in _HDF5 and use.call not in seen:
             seen.add(use.call)
-            message = "Keras 3 takes no `save_format` where weights are saved, which the ending .weights.h5 says already"
+            message = "Keras 3 takes no `save_format` for weights: the ending .weights.h5 says it"
             yield CallChange(codes.WEIGHT_FILES, given, message, Revision(use.call, dropped=("save_format",)))
 
 
