@@ -380,6 +380,10 @@ class Program:
         modules = (self._by_path.get(path) for path in paths_of(name, level, importer.path, importer.folders_added))
         return next((module for module in modules if module is not None), None)
 
+    def source(self, statement: cst.ImportFrom, importer: Module) -> Module | None:
+        """The module of this program that `from source import ...` takes names from."""
+        return self.imported(dotted(statement.module), len(statement.relative), importer)
+
 
 def import_statements(module: Module) -> Sequence[tuple[cst.Import | cst.ImportFrom, Unit]]:
     """Every import of a module, with the unit it stands in."""

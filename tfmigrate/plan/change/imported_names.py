@@ -58,7 +58,7 @@ class ImportedNames:
         alias = binding.node
         statement = _statement_of(alias, binding.unit) if isinstance(alias, cst.ImportAlias) else None
         if isinstance(alias, cst.ImportAlias) and isinstance(statement, cst.ImportFrom):
-            source = self.program.imported(dotted(statement.module), len(statement.relative), module)
+            source = self.program.source(statement, module)
             if source is not None:
                 yield from self._in(dotted(alias.name), source, seen)
 
@@ -66,7 +66,7 @@ class ImportedNames:
         """A later star import stands before an earlier one, whose names it hides."""
         for statement, _ in reversed(module.imports):
             if isinstance(statement, cst.ImportFrom) and is_star_import(statement):
-                source = self.program.imported(dotted(statement.module), len(statement.relative), module)
+                source = self.program.source(statement, module)
                 found = [*self._in(name, source, seen)] if source is not None else []
                 if found:
                     yield from found

@@ -42,7 +42,7 @@ class Links:
         """The module that `from source import ...` takes names from; None if it is not in the program."""
         if not isinstance(statement, cst.ImportFrom):
             return None
-        return self.program.imported(dotted(statement.module), len(statement.relative), importer)
+        return self.program.source(statement, importer)
 
     def module(self, statement: cst.Import | cst.ImportFrom, alias: cst.ImportAlias, importer: Module) -> Module | None:
         """The module that a name of an import is: `import a.b`, `from a import b`; None if it is not in the program."""
