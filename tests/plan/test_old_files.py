@@ -1,4 +1,4 @@
-"""Files of a parallel model (TFM022) are told where the model may be one."""
+"""Files that may hold a parallel model are reported (TFM022)."""
 
 from __future__ import annotations
 

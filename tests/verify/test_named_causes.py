@@ -90,7 +90,7 @@ def old(worlds: Worlds) -> Run:
 
 @pytest.fixture
 def train(worlds: Worlds, old: Run) -> Train:
-    """Trains a text from the old run's weights, in a world of today."""
+    """Trains a text from the old run's weights, on today's TensorFlow."""
     return lambda text, name: worlds.run(worlds.of(name, text, standalone=True), old)
 
 

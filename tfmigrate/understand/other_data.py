@@ -23,7 +23,7 @@ from tfmigrate.understand.values import (
 from tfmigrate.walk import walk
 
 _KINDS_OF_CALLS = 4
-"""So many calls with other plain data are told apart; a further one stands for any such data."""
+"""The most calls of a function with different plain data that are followed; one more stands for all others."""
 _UNKNOWN = Opaque("one of many values")
 
 
@@ -36,8 +36,8 @@ class Enter(Protocol):
 def value_for(state: State, function: FunctionValue, summary: Summary, arguments: Arguments, enter: Enter) -> Value:
     """What a function without effects returns for the plain data of a call.
 
-    Where none of the calls so far passed these data, its body is walked for what its expressions stand for, and for
-    nothing else: the models that it makes are those of the walk that the summary is of.
+    The first time that these data are passed, its body is walked for what its expressions stand for, and for nothing
+    else: the models that it makes are those of the walk that the summary is of.
     """
     data = plain_data(arguments)
     if data not in summary.data and len(summary.data) >= _KINDS_OF_CALLS:

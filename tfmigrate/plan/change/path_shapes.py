@@ -16,7 +16,7 @@ from tfmigrate.plan.change.paths import Paths
 from tfmigrate.understand.program import Module
 
 _MOST = 16
-"""So many names that a path may be are told apart."""
+"""The most names that a path is followed as; with more it is unknown."""
 _UNKNOWN = ("*",)
 _Seen = frozenset[cst.CSTNode]
 

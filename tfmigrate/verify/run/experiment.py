@@ -228,7 +228,7 @@ OF_WORLD = (
     "whole_batches", "nudged", "doubles", "deterministic", "standalone",
 )  # fmt: skip
 OF_LIMITS = ("epochs", "steps_per_epoch", "samples", "budget", "patience", "exactly", "gradient")
-"""What the probe is told of a world and its limits, by the names that they have here and there."""
+"""The fields of a world and its limits that the probe is given, by their names here and there."""
 
 
 def _config(
