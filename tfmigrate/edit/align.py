@@ -75,6 +75,8 @@ def _without_blocks(statement: cst.BaseCompoundStatement) -> cst.CSTNode:
 
 
 def _shifted(original: cst.CSTNode, updated: cst.CSTNode, tree: cst.Module) -> cst.CSTNode:
+    if not nodes_in(original, cst.ParenthesizedWhitespace, layout=True):
+        return updated  # Most statements are one line, and building their text is slow.
     old = _Lines.of(original, tree)
     if not old.spaces:
         return updated

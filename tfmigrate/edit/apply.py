@@ -71,6 +71,7 @@ class _Editor(cst.CSTTransformer):
         self._new_parts: dict[cst.CSTNode | Changed, cst.CSTNode] = {}
         self.pieces: dict[cst.CSTNode, Pieces] = {}
         self._suites: dict[cst.CSTNode, tuple[Pieces, list[cst.EmptyLine]]] = {}
+        self._lines: dict[Insert, Pieces] = {}
 
     # libcst's own dispatch goes by class; edits go by node, so both hooks are overridden.
     def on_visit(self, node: cst.CSTNode) -> bool:
@@ -379,6 +380,12 @@ class _Editor(cst.CSTTransformer):
         return [line for line in lines if line.comment is None or line.comment not in self.edits.forgotten]
 
     def parsed(self, edit: Insert) -> Pieces:
+        """The lines of what is inserted, built once: a block asks what they name before it puts them in."""
+        if edit not in self._lines:
+            self._lines[edit] = self._parsed(edit)
+        return self._lines[edit]
+
+    def _parsed(self, edit: Insert) -> Pieces:
         lines = composed_lines(edit.code, self._parts_in(edit.code), self._config)
         before = edit.before
         if not isinstance(before, cst.SimpleStatementLine):
