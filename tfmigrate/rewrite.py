@@ -23,8 +23,9 @@ from tfmigrate.settings import Settings
 from tfmigrate.understand.indentation import aligned, is_python_2, shift, spaced
 from tfmigrate.understand.interpreter import interpret
 from tfmigrate.understand.lifecycle import ProgramFacts
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.names import MULTI_GPU_MODEL
-from tfmigrate.understand.program import Module, Program
+from tfmigrate.understand.program import Program
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.suppressions import read_suppressions
 

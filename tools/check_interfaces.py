@@ -24,9 +24,11 @@ import libcst as cst
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tfmigrate.understand import names
+from tfmigrate.understand.import_statements import imports_of
 from tfmigrate.understand.interpreter import interpret
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module, Program, imports_of
+from tfmigrate.understand.module import Module
+from tfmigrate.understand.program import Program
 from tfmigrate.understand.values import ModelObject, Parallel, options
 from tfmigrate.walk import calls_in
 

@@ -16,7 +16,7 @@ from tfmigrate.settings import Settings
 from tfmigrate.understand import store
 from tfmigrate.understand.interpreter import Interpreter
 from tfmigrate.understand.joins import join
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.values import (
     ClassValue,
     Frame,

@@ -9,7 +9,8 @@ import pytest
 from tfmigrate.understand.contents import opaque_sites
 from tfmigrate.understand.interpreter import interpret
 from tfmigrate.understand.lifecycle import ProgramFacts
-from tfmigrate.understand.program import Module, Program
+from tfmigrate.understand.module import Module
+from tfmigrate.understand.program import Program
 from tfmigrate.understand.values import Literal, ModelObject, Opaque, Parameter, options
 
 HEAD = """

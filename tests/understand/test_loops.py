@@ -8,7 +8,7 @@ import libcst as cst
 import pytest
 
 from tfmigrate.understand.loops import Expression, Loops, PartOf, Taken
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.scopes import Scopes
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from tfmigrate.understand.interpreter import interpret
 from tfmigrate.understand.lifecycle import ProgramFacts
-from tfmigrate.understand.program import Module, Program
+from tfmigrate.understand.module import Module
+from tfmigrate.understand.program import Program
 from tfmigrate.understand.values import Literal, options
 
 HEAD = "from keras.layers import Dense, Input\nfrom keras.models import Model, Sequential\n"

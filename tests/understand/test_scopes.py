@@ -6,7 +6,7 @@ import libcst as cst
 import pytest
 
 from tests.kit import counted
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.scopes import Scopes
 
 

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 
 from tests.understand.scoped_programs import NAMES, programs
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.scopes import LexicalScope, Scopes
 
 EXAMPLES = int(os.environ.get("TFMIGRATE_SCOPES", "60"))

@@ -6,7 +6,8 @@ import textwrap
 
 from tfmigrate.understand.interpreter import interpret
 from tfmigrate.understand.lifecycle import ProgramFacts
-from tfmigrate.understand.program import Module, Program
+from tfmigrate.understand.module import Module
+from tfmigrate.understand.program import Program
 
 HEAD = "import contextlib\nimport tensorflow as tf\nfrom tensorflow.keras.layers import Dense\n"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.kit import check_migrated, with_model
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 
 ODD = "if x:\n     print(x)\n"
 USUAL = (

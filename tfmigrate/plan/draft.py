@@ -15,11 +15,13 @@ from tfmigrate.plan.selection import LEFT_ALONE, Selection
 from tfmigrate.result import Action, Finding
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
+from tfmigrate.understand.blocks import Unit, only_statement
+from tfmigrate.understand.import_statements import imports_of
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.loops import Loops
-from tfmigrate.understand.program import Module, Unit, dotted, import_statements, imports_of, only_statement
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.scopes import LexicalScope, Scopes
-from tfmigrate.understand.syntax import sole_name
+from tfmigrate.understand.syntax import dotted, sole_name
 from tfmigrate.understand.values import Frame
 from tfmigrate.walk import nodes_in, walk
 from tfmigrate.written import nodes_of, text_of
@@ -145,7 +147,7 @@ class Draft:
             yield from ((place_of(edit), text_of(code)) for code in codes_of(edit))
 
     def _tensorflow(self) -> str:
-        for statement, unit in import_statements(self.module):
+        for statement, unit in self.module.imports:
             if self.module.places[unit].owner is None and isinstance(statement, cst.Import):
                 for alias, bound, _ in imports_of(statement):
                     if dotted(alias.name) == "tensorflow":

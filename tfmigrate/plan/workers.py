@@ -21,8 +21,10 @@ from tfmigrate.plan.strategy.before_all import devices_problem, place_of_strateg
 from tfmigrate.plan.strategy.model_group import concerns
 from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.plan.strategy.strategy import ALL_WORKERS
+from tfmigrate.understand.blocks import is_docstring, only_statement
 from tfmigrate.understand.lifecycle import TRAINING, Facts, ProgramFacts, Use
-from tfmigrate.understand.program import Module, dotted, is_docstring, only_statement
+from tfmigrate.understand.module import Module
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.understand.values import StrategyObject, options
 
 _SAVES = frozenset({"save", "save_weights"})

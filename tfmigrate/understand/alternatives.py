@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from tfmigrate.understand.program import Module, Unit, only_statement, units_of
+from tfmigrate.understand.blocks import Unit, only_statement, units_of
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.values import Frame, Site, Sites
 from tfmigrate.walk import walk
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tfmigrate.understand.contents import models_of, opaque_sites, sites_of
 from tfmigrate.understand.functions import call_function, has_decorator
 from tfmigrate.understand.imports import member_through_star
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.state import Walker
 from tfmigrate.understand.values import (
     ClassValue,

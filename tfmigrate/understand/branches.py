@@ -7,11 +7,12 @@ from dataclasses import replace
 import libcst as cst
 
 from tfmigrate.understand.assignments import assign
+from tfmigrate.understand.blocks import units_of
 from tfmigrate.understand.joins import join
 from tfmigrate.understand.lifecycle import Guard
-from tfmigrate.understand.program import captures, units_of
 from tfmigrate.understand.state import State, Walker
 from tfmigrate.understand.store import Store
+from tfmigrate.understand.syntax import captures
 from tfmigrate.understand.values import Literal, Opaque, Site, Value, Visible, options
 
 

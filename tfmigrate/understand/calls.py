@@ -8,6 +8,7 @@ import libcst as cst
 
 from tfmigrate.understand import containers, machine, names
 from tfmigrate.understand.assignments import set_by_name
+from tfmigrate.understand.blocks import Unit, only_statement
 from tfmigrate.understand.classes import instantiate, seen_as_base
 from tfmigrate.understand.contents import is_keras, models_of
 from tfmigrate.understand.copies import is_copy, returned_by, returns_plain_alone
@@ -18,7 +19,6 @@ from tfmigrate.understand.lifecycle import MODEL_METHODS, TRAINING, Use
 from tfmigrate.understand.methods import call_method, grow
 from tfmigrate.understand.origins import may_be_model
 from tfmigrate.understand.parameters import positional
-from tfmigrate.understand.program import Unit, only_statement
 from tfmigrate.understand.state import State, Walker
 from tfmigrate.understand.tensors import combined, layered
 from tfmigrate.understand.values import (

@@ -14,9 +14,12 @@ from typing import Protocol
 import libcst as cst
 
 from tfmigrate.understand import own_attributes
+from tfmigrate.understand.blocks import Unit, only_statement
 from tfmigrate.understand.expressions import names_in, operands
 from tfmigrate.understand.folding import constant, folded
+from tfmigrate.understand.import_statements import imports_at, imports_of, is_star_import
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.names import canonical
 from tfmigrate.understand.objects import beginning, kept_as, methods_in, receiver_of, setters_of
 from tfmigrate.understand.on_the_way import (
@@ -28,20 +31,12 @@ from tfmigrate.understand.on_the_way import (
     literal_key,
     sets_attribute_of,
 )
-from tfmigrate.understand.program import (
-    Module,
-    Program,
-    Unit,
-    dotted,
-    imports_at,
-    imports_of,
-    is_star_import,
-    only_statement,
-)
+from tfmigrate.understand.program import Program
 from tfmigrate.understand.purity import is_impure, is_pure
 from tfmigrate.understand.reaching import holder_of, is_parameter, origin, reaching
 from tfmigrate.understand.scopes import LexicalScope, Occurrence, Scopes
 from tfmigrate.understand.stars import brought
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.understand.values import ClassValue, Frame, Instance, ModelObject, Site, Visible
 from tfmigrate.walk import children, nodes_in, walk
 from tfmigrate.written import Written

@@ -8,11 +8,12 @@ from contextlib import nullcontext
 import libcst as cst
 
 from tfmigrate.understand import names
+from tfmigrate.understand.blocks import units_of
 from tfmigrate.understand.contents import all_sites
 from tfmigrate.understand.functions import define, enter, name_of, sees_object, unknown_arguments
 from tfmigrate.understand.parameters import positional
-from tfmigrate.understand.program import dotted, units_of
 from tfmigrate.understand.state import State, Walker
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.understand.values import (
     Arguments,
     ClassValue,

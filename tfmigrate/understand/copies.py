@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence, Set
 
 import libcst as cst
 
+from tfmigrate.understand.blocks import only_statement, units_of
 from tfmigrate.understand.lifecycle import Together
 from tfmigrate.understand.parameters import first_parameter, positional
-from tfmigrate.understand.program import dotted, only_statement, units_of
-from tfmigrate.understand.syntax import last_word
+from tfmigrate.understand.syntax import dotted, last_word
 from tfmigrate.walk import calls_in, nodes_in, values_returned, walk
 
 

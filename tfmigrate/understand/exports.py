@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 
 
 def lists_of_exports(module: Module) -> Iterator[cst.List | cst.Tuple]:

@@ -11,9 +11,9 @@ from tfmigrate.understand.contents import holds_model, is_keras
 from tfmigrate.understand.joins import join
 from tfmigrate.understand.other_data import value_for, with_data
 from tfmigrate.understand.parameters import nameable, positional
-from tfmigrate.understand.program import dotted
 from tfmigrate.understand.state import State, Walker
 from tfmigrate.understand.summaries import renewed, summarised
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.understand.values import (
     NOTHING,
     Arguments,

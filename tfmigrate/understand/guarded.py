@@ -7,7 +7,8 @@ from functools import lru_cache
 
 import libcst as cst
 
-from tfmigrate.understand.program import Module, dotted
+from tfmigrate.understand.module import Module
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.walk import children, walk
 
 _ASKS = re.compile(

@@ -5,9 +5,11 @@ from __future__ import annotations
 import libcst as cst
 
 from tfmigrate.understand import names
-from tfmigrate.understand.program import Module, dotted, imports_of
+from tfmigrate.understand.import_statements import imports_of
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.stars import brought
 from tfmigrate.understand.state import State, Walker
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.understand.values import ModuleValue, Symbol, Value
 
 

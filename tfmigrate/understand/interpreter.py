@@ -19,6 +19,7 @@ import libcst as cst
 from tfmigrate.understand import branches, containers, machine
 from tfmigrate.understand.assignments import assign
 from tfmigrate.understand.attributes import attribute
+from tfmigrate.understand.blocks import Unit, units_of
 from tfmigrate.understand.calls import call
 from tfmigrate.understand.classes import define_class, walk_methods
 from tfmigrate.understand.contents import is_keras
@@ -26,9 +27,10 @@ from tfmigrate.understand.functions import annotation, define, enter, name_of, u
 from tfmigrate.understand.imports import import_modules, import_names, through_star
 from tfmigrate.understand.joins import join
 from tfmigrate.understand.lifecycle import ProgramFacts
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.numbers import calculated
 from tfmigrate.understand.parameters import positional
-from tfmigrate.understand.program import Module, Program, Unit, units_of
+from tfmigrate.understand.program import Program
 from tfmigrate.understand.state import State
 from tfmigrate.understand.tensors import combined
 from tfmigrate.understand.values import (

@@ -6,8 +6,7 @@ import libcst as cst
 
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.loops import Loops, PartOf
-from tfmigrate.understand.program import last_attribute
-from tfmigrate.understand.syntax import index_of
+from tfmigrate.understand.syntax import index_of, last_attribute
 from tfmigrate.understand.values import Made, ModelObject, Parallel
 
 

@@ -9,8 +9,9 @@ from functools import cached_property
 import libcst as cst
 
 from tfmigrate.understand import names
+from tfmigrate.understand.blocks import only_statement
 from tfmigrate.understand.contents import models_of
-from tfmigrate.understand.program import Module, only_statement
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.syntax import sole_target
 from tfmigrate.understand.values import (
     Arguments,

@@ -10,9 +10,10 @@ from typing import Literal
 
 import libcst as cst
 
-from tfmigrate.understand.program import Module, dotted
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.reaching import bindings_of, bound_once, settled
 from tfmigrate.understand.scopes import Occurrence, Scopes
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.walk import walk
 
 Loop = cst.For | cst.CompFor

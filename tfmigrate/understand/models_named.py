@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import dotted
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.understand.values import ClassValue, Instance, ModelObject, Parallel
 
 

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator, Set
 
 import libcst as cst
 
+from tfmigrate.understand.blocks import Unit, is_docstring, only_statement, units_of
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.parameters import first_parameter
-from tfmigrate.understand.program import Module, Unit, dotted, is_docstring, last_attribute, only_statement, units_of
+from tfmigrate.understand.syntax import dotted, last_attribute
 from tfmigrate.understand.values import ClassValue, Frame, FunctionValue, Instance, Site
 from tfmigrate.walk import calls_in, walk
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 import libcst as cst
 
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.objects import receiver_of
-from tfmigrate.understand.program import Module
 from tfmigrate.understand.reaching import parameters_of
 from tfmigrate.understand.syntax import index_of
 from tfmigrate.understand.values import (

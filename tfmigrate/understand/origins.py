@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import libcst as cst
 
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.values import FunctionValue, Items, Literal, Mapping, ModuleValue, Value, options
 
 _LIBRARY = re.compile(r"keras|tensorflow", re.IGNORECASE)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import libcst as cst
 
+from tfmigrate.understand.blocks import units_of
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.objects import (
     calls_one_of,
     kept_as,
@@ -12,7 +14,6 @@ from tfmigrate.understand.objects import (
     sets_attribute,
     setters_of,
 )
-from tfmigrate.understand.program import Module, units_of
 from tfmigrate.understand.values import Frame, Site
 
 

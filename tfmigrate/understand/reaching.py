@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import libcst as cst
 
+from tfmigrate.understand.blocks import only_statement
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.parameters import nameable
-from tfmigrate.understand.program import Module, only_statement
 from tfmigrate.understand.scopes import LexicalScope, Occurrence, Scopes
 from tfmigrate.understand.values import Frame, FunctionValue, Site
 from tfmigrate.walk import walk

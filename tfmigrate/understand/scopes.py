@@ -10,8 +10,10 @@ from itertools import chain, count
 
 import libcst as cst
 
+from tfmigrate.understand.blocks import Unit
+from tfmigrate.understand.import_statements import imports_of
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.parameters import nameable
-from tfmigrate.understand.program import Module, Unit, imports_of
 from tfmigrate.walk import children
 
 _NAMED = cst.AsName | cst.MatchAs | cst.MatchStar | cst.TypeVar | cst.TypeVarTuple | cst.ParamSpec

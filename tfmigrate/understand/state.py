@@ -10,9 +10,11 @@ from typing import Protocol
 
 import libcst as cst
 
+from tfmigrate.understand.blocks import Unit
 from tfmigrate.understand.lifecycle import DeviceChoice, Facts, Guard, ProgramFacts
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.origins import names_keras
-from tfmigrate.understand.program import Module, Program, Unit
+from tfmigrate.understand.program import Program
 from tfmigrate.understand.store import Key, Store
 from tfmigrate.understand.values import (
     ClassValue,

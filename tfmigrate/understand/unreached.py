@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import libcst as cst
 
-from tfmigrate.understand.program import Module, Unit, units_of
+from tfmigrate.understand.blocks import Unit, units_of
+from tfmigrate.understand.module import Module
 from tfmigrate.walk import walk
 
 _LEAVING = cst.Return | cst.Raise | cst.Continue | cst.Break

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Union
 import libcst as cst
 
 from tfmigrate.understand import names
+from tfmigrate.understand.blocks import Unit
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.parameters import first_parameter
-from tfmigrate.understand.program import Module, Unit
 from tfmigrate.walk import children, walk
 
 if TYPE_CHECKING:

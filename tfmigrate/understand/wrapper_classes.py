@@ -9,8 +9,8 @@ import libcst as cst
 from tfmigrate.understand import names
 from tfmigrate.understand.copies import calls_on_devices, joins_outputs
 from tfmigrate.understand.parameters import first_parameter, positional
-from tfmigrate.understand.program import dotted, last_attribute
 from tfmigrate.understand.state import Walker
+from tfmigrate.understand.syntax import dotted, last_attribute
 from tfmigrate.understand.values import ClassValue, FunctionValue, Symbol
 from tfmigrate.walk import calls_in, nodes_in, walk
 

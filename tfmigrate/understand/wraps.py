@@ -10,8 +10,8 @@ import libcst as cst
 from tfmigrate.understand import names
 from tfmigrate.understand.joins import join
 from tfmigrate.understand.lifecycle import Together, Wrap
-from tfmigrate.understand.program import dotted
 from tfmigrate.understand.state import State
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.understand.values import (
     NOTHING,
     Arguments,

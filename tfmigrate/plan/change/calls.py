@@ -9,8 +9,8 @@ import libcst as cst
 
 from tfmigrate.plan.edits import Argument, Arguments, Edit
 from tfmigrate.understand.lifecycle import Use
-from tfmigrate.understand.program import dotted
 from tfmigrate.understand.reaching import bound, explicit
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.written import Code
 
 FIT = (

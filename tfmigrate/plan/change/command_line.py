@@ -8,7 +8,7 @@ import libcst as cst
 
 from tfmigrate.plan.change.calls import keywords, passed_as, text_of
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.syntax import index_of, last_word
 from tfmigrate.understand.values import Opaque
 

@@ -9,7 +9,8 @@ import libcst as cst
 
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Insert, Rank
-from tfmigrate.understand.program import Module, is_seam, only_statement
+from tfmigrate.understand.blocks import is_seam, only_statement
+from tfmigrate.understand.module import Module
 from tfmigrate.walk import walk
 
 

@@ -7,9 +7,13 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from tfmigrate.understand.program import Module, Program, Unit, dotted, imports_at, is_star_import
+from tfmigrate.understand.blocks import Unit
+from tfmigrate.understand.import_statements import imports_at, is_star_import
+from tfmigrate.understand.module import Module
+from tfmigrate.understand.program import Program
 from tfmigrate.understand.reaching import bindings_of, reaching
 from tfmigrate.understand.scopes import Occurrence, Scopes
+from tfmigrate.understand.syntax import dotted
 
 Binding = tuple[Module, Occurrence]
 

@@ -13,7 +13,7 @@ import libcst as cst
 from tfmigrate.file_names import shape_of
 from tfmigrate.plan.change.calls import text_of
 from tfmigrate.plan.change.paths import Paths
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 
 _MOST = 16
 """The most names that a path is followed as; with more it is unknown."""

@@ -12,8 +12,9 @@ import libcst as cst
 from tfmigrate.file_names import shape_of
 from tfmigrate.plan.change.calls import text_of, truth_of
 from tfmigrate.plan.change.imported_names import Binding, ImportedNames
+from tfmigrate.understand.blocks import Unit
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module, Unit, assigned_in, dotted
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.reaching import (
     added,
     binding_above,
@@ -25,6 +26,7 @@ from tfmigrate.understand.reaching import (
     value_of,
 )
 from tfmigrate.understand.scopes import LexicalScope, Scopes
+from tfmigrate.understand.syntax import assigned_in, dotted
 from tfmigrate.understand.values import ClassValue, FunctionValue, Method
 
 

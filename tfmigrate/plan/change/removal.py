@@ -5,7 +5,8 @@ from __future__ import annotations
 import libcst as cst
 
 from tfmigrate.plan.edits import Remove, Unwrap
-from tfmigrate.understand.program import Module, only_statement, units_of
+from tfmigrate.understand.blocks import only_statement, units_of
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.purity import is_pure
 
 

@@ -25,7 +25,8 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Arguments, Forget
 from tfmigrate.plan.strategy.guards import device_of
 from tfmigrate.understand import names
-from tfmigrate.understand.program import imports_at, imports_of, suites_of, units_of
+from tfmigrate.understand.blocks import suites_of, units_of
+from tfmigrate.understand.import_statements import imports_at, imports_of
 from tfmigrate.walk import comments_of, walk
 
 

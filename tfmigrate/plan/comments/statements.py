@@ -10,7 +10,7 @@ import libcst as cst
 
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Arguments, Collapse, Edit, ImportNames, Insert, Remove, Replace, Unwrap, of_kind
-from tfmigrate.understand.program import Unit, units_of
+from tfmigrate.understand.blocks import Unit, units_of
 from tfmigrate.understand.syntax import last_word
 from tfmigrate.walk import nodes_in, walk
 from tfmigrate.written import nodes_of

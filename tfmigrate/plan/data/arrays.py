@@ -24,7 +24,7 @@ from tfmigrate.plan.strategy.model_group import Group, concerns
 from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.settings import Pipeline
 from tfmigrate.understand.lifecycle import Use
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.values import Value
 
 

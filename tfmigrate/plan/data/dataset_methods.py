@@ -13,9 +13,9 @@ from tfmigrate.plan.data.batches import data_of
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import last_attribute
 from tfmigrate.understand.reaching import bound_once
 from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.syntax import last_attribute
 from tfmigrate.understand.values import Dataset, Instance
 
 _MAKERS = ("make_one_shot_iterator", "make_initializable_iterator")

@@ -14,7 +14,7 @@ from tfmigrate.plan.data.sizes import bytes_of
 from tfmigrate.plan.draft import Draft
 from tfmigrate.settings import Pipeline
 from tfmigrate.understand.lifecycle import Use
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.values import Method, Opaque, Value
 

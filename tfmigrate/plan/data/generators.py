@@ -10,12 +10,13 @@ from dataclasses import dataclass
 import libcst as cst
 
 from tfmigrate.plan.change.calls import keywords
+from tfmigrate.understand.blocks import only_statement
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.objects import receiver_of
-from tfmigrate.understand.program import Module, dotted, only_statement, root_name
 from tfmigrate.understand.reaching import assigned, bindings_of, unpacked
 from tfmigrate.understand.scopes import Occurrence, Scopes
-from tfmigrate.understand.syntax import last_word
+from tfmigrate.understand.syntax import dotted, last_word, root_name
 from tfmigrate.understand.values import (
     FunctionValue,
     Instance,

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Set
 import libcst as cst
 
 from tfmigrate.plan.change.calls import keywords, text_of
+from tfmigrate.understand.blocks import only_statement
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import dotted, only_statement
 from tfmigrate.understand.reaching import added, bindings_of, reaching, unpacked, value_of
 from tfmigrate.understand.scopes import Occurrence, Scopes
-from tfmigrate.understand.syntax import sole_target
+from tfmigrate.understand.syntax import dotted, sole_target
 from tfmigrate.understand.values import FunctionValue
 from tfmigrate.walk import nodes_in
 

@@ -9,12 +9,13 @@ from collections.abc import Iterator
 import libcst as cst
 
 from tfmigrate.plan.change.calls import named_arguments
+from tfmigrate.understand.blocks import is_docstring, only_statement, units_of
 from tfmigrate.understand.expressions import names_in
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.objects import receiver_of
-from tfmigrate.understand.program import attribute_of, is_docstring, only_statement, units_of
 from tfmigrate.understand.reaching import bound, bound_once, parameters_of, settled
 from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.syntax import attribute_of
 from tfmigrate.understand.values import FunctionValue, Instance
 from tfmigrate.walk import walk
 from tfmigrate.written import Written

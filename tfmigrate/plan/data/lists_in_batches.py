@@ -13,7 +13,7 @@ from tfmigrate.plan.data.only_output import has_one_input, has_one_output
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.reaching import bindings_of, settled, unpacked
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import Items, Opaque, Value

@@ -16,8 +16,8 @@ from tfmigrate.plan.edits import Edit, Forget, Insert, Rank
 from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.names.interfaces import GENERATOR_METHODS
 from tfmigrate.understand.lifecycle import Facts, Use
-from tfmigrate.understand.program import dotted
 from tfmigrate.understand.scopes import LexicalScope
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.understand.values import Opaque, Parameter, Symbol
 from tfmigrate.walk import space_behind
 from tfmigrate.written import Code, joined

@@ -10,7 +10,7 @@ import libcst as cst
 from tfmigrate.plan.data.batches import data_of
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.values import FunctionValue, Instance, Made, Method, ModelObject, Value, contains_yield
 from tfmigrate.walk import children, walk
 

@@ -21,7 +21,7 @@ from tfmigrate.plan.data.only_output import alone, has_one_output
 from tfmigrate.plan.data.optional_arguments import may_be_none
 from tfmigrate.plan.edits import Argument, Arguments, Insert
 from tfmigrate.understand.lifecycle import Facts, Use
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.values import Dataset, Made, Value
 from tfmigrate.written import Code, joined, listed, shown
 

@@ -15,9 +15,9 @@ from tfmigrate.plan.data.shapes_of_arrays import Parts
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import root_name
 from tfmigrate.understand.reaching import assigned, explicit
 from tfmigrate.understand.scopes import Occurrence, Scopes
+from tfmigrate.understand.syntax import root_name
 from tfmigrate.understand.values import FunctionValue, function_of
 from tfmigrate.walk import values_returned
 

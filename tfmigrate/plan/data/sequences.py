@@ -15,9 +15,10 @@ from tfmigrate.plan.data.lengths import is_length, is_length_of_flow, is_own_len
 from tfmigrate.plan.data.steps import is_count
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
+from tfmigrate.understand.blocks import only_statement
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import dotted, last_attribute, only_statement
 from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.syntax import dotted, last_attribute
 from tfmigrate.understand.values import ClassValue, Instance, Opaque, Symbol, Value
 from tfmigrate.walk import walk
 

@@ -9,11 +9,12 @@ from itertools import combinations
 
 import libcst as cst
 
+from tfmigrate.understand.blocks import Unit
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.models_named import may_be_model
-from tfmigrate.understand.program import Unit, last_attribute, root_name
 from tfmigrate.understand.reaching import is_parameter, value_of
 from tfmigrate.understand.scopes import Occurrence, Scopes
+from tfmigrate.understand.syntax import last_attribute, root_name
 from tfmigrate.walk import walk
 
 

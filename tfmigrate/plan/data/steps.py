@@ -13,9 +13,10 @@ from tfmigrate.plan.change.command_line import declarations, is_of_absl, is_opti
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts, Use
-from tfmigrate.understand.program import Module, dotted, names_imported
+from tfmigrate.understand.module import Module, names_imported
 from tfmigrate.understand.reaching import settled, value_above
 from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.understand.values import Literal
 
 _COUNTS = {

@@ -17,9 +17,10 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Argument, Arguments
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts, Use
-from tfmigrate.understand.program import Module, dotted
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.reaching import bound_once
 from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.understand.values import ClassValue, FunctionValue, Instance, Literal, Made, Opaque, Value, ordered
 
 _HELPER = "as_dataset"

@@ -9,8 +9,8 @@ import libcst as cst
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Insert
 from tfmigrate.understand.lifecycle import MODEL_METHODS, Use
-from tfmigrate.understand.program import dotted
 from tfmigrate.understand.purity import is_pure
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.understand.values import FunctionValue, Made, ModelObject, Parallel
 from tfmigrate.walk import calls_in, children, walk
 from tfmigrate.written import nodes_of, shown

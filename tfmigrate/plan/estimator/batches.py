@@ -9,8 +9,9 @@ import libcst as cst
 
 from tfmigrate.plan.change.calls import is_false, is_none, is_true, named_arguments, text_of
 from tfmigrate.plan.estimator.reader import input_refused
+from tfmigrate.understand.blocks import only_statement, units_of
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.parameters import positional
-from tfmigrate.understand.program import Module, only_statement, units_of
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.syntax import called_on, index_of, last_word, sole_name

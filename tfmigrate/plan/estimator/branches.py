@@ -26,7 +26,7 @@ from tfmigrate.plan.estimator.things import (
     Training,
     within,
 )
-from tfmigrate.understand.program import units_of
+from tfmigrate.understand.blocks import units_of
 from tfmigrate.understand.purity import is_pure
 
 

@@ -17,8 +17,9 @@ from tfmigrate.plan.estimator.inputs import Inputs
 from tfmigrate.plan.estimator.migration import Migration
 from tfmigrate.plan.estimator.reader import Build, Outcome
 from tfmigrate.plan.estimator.use_places import comes_first, is_statement, keys_read, target_of
+from tfmigrate.understand.blocks import only_statement
 from tfmigrate.understand.lifecycle import Use
-from tfmigrate.understand.program import Module, only_statement
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.values import EstimatorPart
 from tfmigrate.written import Written
 

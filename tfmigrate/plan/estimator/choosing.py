@@ -13,7 +13,7 @@ from tfmigrate.plan.change.calls import quoted
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Insert
 from tfmigrate.plan.estimator.reader import Outcome
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 from tfmigrate.written import Written
 
 

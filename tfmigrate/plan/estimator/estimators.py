@@ -30,8 +30,9 @@ from tfmigrate.plan.estimator.strategy_calls import name_where_made
 from tfmigrate.plan.estimator.whole import Whole, say_alone
 from tfmigrate.plan.names.unread import drop_unread
 from tfmigrate.plan.workers import OfEstimator
+from tfmigrate.understand.blocks import Unit, only_statement, units_of
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
-from tfmigrate.understand.program import Module, Unit, only_statement, units_of
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.syntax import sole_name
 from tfmigrate.understand.values import EstimatorPart, FunctionValue, Literal, StrategyObject, options
 from tfmigrate.walk import nodes_in, walk, words_in

@@ -17,7 +17,7 @@ from tfmigrate.plan.estimator.migration import Migration
 from tfmigrate.plan.estimator.reader import Build, Predicting
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Use
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import numbered
 from tfmigrate.understand.values import FunctionValue

@@ -34,8 +34,9 @@ from tfmigrate.plan.estimator.ranks import rankless
 from tfmigrate.plan.estimator.reader import Unconvertible, input_refused
 from tfmigrate.plan.estimator.replicas import Replicas
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
-from tfmigrate.understand.program import Module, last_attribute
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.reaching import named, parameters_of, settled
+from tfmigrate.understand.syntax import last_attribute
 from tfmigrate.understand.values import FunctionValue
 from tfmigrate.walk import calls_in, nodes_in, walk
 from tfmigrate.written import Written

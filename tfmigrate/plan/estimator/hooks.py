@@ -16,8 +16,8 @@ from tfmigrate.plan.edits import Replace, Signature
 from tfmigrate.plan.estimator.layers import LOGGING_HOOKS
 from tfmigrate.plan.estimator.migration import Migration
 from tfmigrate.understand import names
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.parameters import positional
-from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import ClassValue, Frame, FunctionValue, Instance, options
 from tfmigrate.walk import nodes_in, values_returned, walk, words_in
 from tfmigrate.written import Written

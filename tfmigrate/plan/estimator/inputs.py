@@ -14,9 +14,10 @@ from tfmigrate.plan.estimator.global_batches import Feed, GlobalBatches
 from tfmigrate.plan.estimator.passing import Passing
 from tfmigrate.plan.estimator.reader import input_refused
 from tfmigrate.plan.estimator.replicas import Replicas
+from tfmigrate.understand.blocks import Unit
 from tfmigrate.understand.carrier import Carrier
 from tfmigrate.understand.lifecycle import ProgramFacts
-from tfmigrate.understand.program import Module, Unit
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.reaching import named, parameters_of, reaching, value_of
 from tfmigrate.understand.values import EstimatorPart, Frame, FunctionValue, Opaque, Site
 from tfmigrate.written import Written

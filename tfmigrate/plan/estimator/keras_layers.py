@@ -19,8 +19,9 @@ from tfmigrate.plan.estimator import penalties
 from tfmigrate.plan.estimator.reader import Reader, training_modes
 from tfmigrate.plan.estimator.things import TRAIN, Features, Plain, Tensor, Tensors, Thing, Training
 from tfmigrate.understand import names
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.parameters import nameable
-from tfmigrate.understand.program import Module, last_attribute
+from tfmigrate.understand.syntax import last_attribute
 from tfmigrate.understand.values import Made, ModelObject, Value
 from tfmigrate.walk import calls_in, nodes_in, walk
 

@@ -14,8 +14,9 @@ from tfmigrate.plan.edits import Edit, Insert, Remove
 from tfmigrate.plan.estimator.reader import Unconvertible
 from tfmigrate.plan.workers import OfEstimator
 from tfmigrate.result import Action
+from tfmigrate.understand.blocks import Unit, only_statement
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
-from tfmigrate.understand.program import Module, Unit, only_statement
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.values import EstimatorPart, Frame, StrategyObject, Value, options, ordered
 from tfmigrate.written import Written
 

@@ -40,9 +40,10 @@ from tfmigrate.plan.estimator.things import (
     Thing,
     TrainOp,
 )
+from tfmigrate.understand.blocks import Unit, is_docstring, only_statement, units_of
 from tfmigrate.understand.lifecycle import ProgramFacts
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.parameters import nameable
-from tfmigrate.understand.program import Module, Unit, is_docstring, only_statement, units_of
 from tfmigrate.understand.scopes import numbered
 from tfmigrate.walk import nodes_in, walk, words_in
 from tfmigrate.written import Written

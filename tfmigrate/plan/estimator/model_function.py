@@ -11,7 +11,7 @@ from tfmigrate.plan.estimator.expressions import read_expression
 from tfmigrate.plan.estimator.model_reader import ModelReader
 from tfmigrate.plan.estimator.statements import read_statement
 from tfmigrate.plan.estimator.things import Thing
-from tfmigrate.understand.program import Unit
+from tfmigrate.understand.blocks import Unit
 
 
 class ModelFunction(ModelReader):

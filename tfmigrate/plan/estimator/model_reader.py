@@ -13,8 +13,9 @@ from tfmigrate.plan.change.calls import text_of
 from tfmigrate.plan.estimator.arms import Arms
 from tfmigrate.plan.estimator.reader import Build, Reader, Unconvertible
 from tfmigrate.plan.estimator.things import MODE_NAMES, MODE_VALUES, Object, Thing
+from tfmigrate.understand.blocks import Unit, units_of
 from tfmigrate.understand.lifecycle import ProgramFacts
-from tfmigrate.understand.program import Module, Unit, units_of
+from tfmigrate.understand.module import Module
 
 
 class ModelReader(Reader):

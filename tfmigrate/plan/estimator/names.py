@@ -10,7 +10,7 @@ from tfmigrate.plan.edits import ImportNames, ImportPart, Remove, Replace
 from tfmigrate.plan.estimator.things import MODE_NAMES, MODE_VALUES
 from tfmigrate.plan.names.eager_switches import turns_eager
 from tfmigrate.understand.names import estimator_name
-from tfmigrate.understand.program import dotted, import_statements, root_name
+from tfmigrate.understand.syntax import dotted, root_name
 from tfmigrate.walk import walk
 
 BOTH = frozenset({"data", "distribute"})
@@ -85,7 +85,7 @@ def _renamed(symbol: str, node: cst.Attribute, tf: str, *, compat: bool) -> str 
 def only_compat_import(draft: Draft) -> tuple[cst.Import, str] | None:
     """`import tensorflow.compat.v1 as tf` where it is the only door to TensorFlow, and the name it binds."""
     alias_import = None
-    for statement, unit in import_statements(draft.module):
+    for statement, unit in draft.module.imports:
         if isinstance(statement, cst.Import):
             for alias in statement.names:
                 if dotted(alias.name) == "tensorflow":

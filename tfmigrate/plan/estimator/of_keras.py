@@ -28,10 +28,11 @@ from tfmigrate.plan.on_strategy.earlier import lines_made_of, raised, unit_besid
 from tfmigrate.plan.on_strategy.outside import order_of, sites_of
 from tfmigrate.plan.strategy.scope import Cover, Run, first_common_unit
 from tfmigrate.understand import names
+from tfmigrate.understand.blocks import Unit, only_statement
 from tfmigrate.understand.lifecycle import Use
-from tfmigrate.understand.program import Module, Unit, last_attribute, only_statement
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.purity import is_pure
-from tfmigrate.understand.syntax import sole_target
+from tfmigrate.understand.syntax import last_attribute, sole_target
 from tfmigrate.understand.values import Literal, Made, ModelObject, Opaque, Site, StrategyObject, options
 from tfmigrate.walk import nodes_in, walk
 from tfmigrate.written import Written

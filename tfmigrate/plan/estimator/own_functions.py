@@ -26,9 +26,9 @@ from tfmigrate.plan.estimator.things import (
     Thing,
     Training,
 )
+from tfmigrate.understand.blocks import units_of
 from tfmigrate.understand.objects import receiver_of
 from tfmigrate.understand.parameters import positional
-from tfmigrate.understand.program import units_of
 from tfmigrate.understand.reaching import parameters_of
 from tfmigrate.understand.values import FunctionValue
 from tfmigrate.walk import calls_in, nodes_in, walk, words_in

@@ -16,10 +16,12 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.estimator.batches import DISTRIBUTED
 from tfmigrate.plan.estimator.reader import input_refused
 from tfmigrate.plan.estimator.things import MODE_VALUES
+from tfmigrate.understand.blocks import only_statement, units_of
 from tfmigrate.understand.carrier import Carrier
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.parameters import nameable
-from tfmigrate.understand.program import Module, dotted, only_statement, units_of
 from tfmigrate.understand.reaching import named, parameters_of
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.understand.values import FunctionValue, Site
 from tfmigrate.walk import nodes_in, walk
 from tfmigrate.written import Written

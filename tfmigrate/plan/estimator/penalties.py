@@ -16,8 +16,8 @@ from tfmigrate.plan.change.calls import text_of
 from tfmigrate.plan.estimator.reader import Reader, Weighted
 from tfmigrate.plan.estimator.things import NAME, TRAIN, Loss, Penalty, Plain, Thing, Variables
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import asked_in
 from tfmigrate.understand.reaching import parameters_of
+from tfmigrate.understand.syntax import asked_in
 from tfmigrate.walk import nodes_in, walk, words_in
 from tfmigrate.written import Written
 

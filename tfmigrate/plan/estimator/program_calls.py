@@ -33,7 +33,7 @@ from tfmigrate.plan.estimator.things import (
     within,
 )
 from tfmigrate.understand.contents import is_layer
-from tfmigrate.understand.program import root_name
+from tfmigrate.understand.syntax import root_name
 from tfmigrate.understand.values import ClassValue, FunctionValue, Method
 
 _STEPS = {

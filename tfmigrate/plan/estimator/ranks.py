@@ -9,7 +9,7 @@ import libcst as cst
 from tfmigrate.plan.change.calls import keywords
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import last_attribute
+from tfmigrate.understand.syntax import last_attribute
 from tfmigrate.understand.values import FunctionValue
 from tfmigrate.walk import calls_in, nodes_in
 

@@ -13,7 +13,7 @@ from tfmigrate.plan.edits import Edit, Remove
 from tfmigrate.plan.estimator.things import MODES, Plain, Spec, Tensor, Thing, Training
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 from tfmigrate.written import Code, Written
 
 

@@ -9,7 +9,7 @@ import libcst as cst
 
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.estimator.strategy_calls import default_of
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.values import Frame, StrategyObject
 from tfmigrate.walk import walk
 from tfmigrate.written import Written

@@ -27,8 +27,9 @@ from tfmigrate.plan.estimator.things import (
     Variables,
 )
 from tfmigrate.understand import names
-from tfmigrate.understand.program import Unit, root_name, units_of
+from tfmigrate.understand.blocks import Unit, units_of
 from tfmigrate.understand.purity import is_pure
+from tfmigrate.understand.syntax import root_name
 from tfmigrate.walk import walk
 
 

@@ -6,7 +6,7 @@ import libcst as cst
 
 from tfmigrate.plan.edits import Unwrap
 from tfmigrate.plan.estimator.model_reader import ModelReader
-from tfmigrate.understand.program import units_of
+from tfmigrate.understand.blocks import units_of
 
 
 def unwrap(reader: ModelReader, unit: cst.If | cst.With | cst.For, suite: cst.BaseSuite | None) -> None:

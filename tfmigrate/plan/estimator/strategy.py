@@ -12,8 +12,8 @@ from tfmigrate.plan.change.calls import has_stars, is_none
 from tfmigrate.plan.edits import Insert, Replace
 from tfmigrate.plan.estimator.migration import Migration, settings_of
 from tfmigrate.plan.estimator.strategy_calls import arms_of, default_of, one_device, own_strategy
+from tfmigrate.understand.blocks import Unit, units_of
 from tfmigrate.understand.lifecycle import ProgramFacts
-from tfmigrate.understand.program import Unit, units_of
 from tfmigrate.understand.reaching import sole_assignment
 from tfmigrate.understand.values import EstimatorPart, FunctionValue, Literal, StrategyObject, Value, options, ordered
 from tfmigrate.walk import values_returned, walk

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import libcst as cst
 
 from tfmigrate.plan.change.calls import text_of
+from tfmigrate.understand.blocks import only_statement
 from tfmigrate.understand.lifecycle import Use
-from tfmigrate.understand.program import dotted, only_statement
-from tfmigrate.understand.syntax import index_of, sole_name
+from tfmigrate.understand.syntax import dotted, index_of, sole_name
 from tfmigrate.walk import walk
 
 

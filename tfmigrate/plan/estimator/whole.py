@@ -17,8 +17,9 @@ from tfmigrate.plan.estimator.migration import Migration, evaluates_distributed,
 from tfmigrate.plan.estimator.reader import Outcome, Unconvertible
 from tfmigrate.plan.estimator.strategy import strategy_of
 from tfmigrate.plan.workers import OfEstimator
+from tfmigrate.understand.blocks import only_statement
 from tfmigrate.understand.lifecycle import Use
-from tfmigrate.understand.program import Module, only_statement
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.syntax import sole_name
 from tfmigrate.understand.values import EstimatorPart, FunctionValue, StrategyObject
 from tfmigrate.walk import words_in

@@ -21,7 +21,8 @@ from tfmigrate.plan.keras.texts_of_names import Mention, given_names
 from tfmigrate.plan.keras.unnamed_layers import kind_of, unnamed_layers
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
-from tfmigrate.understand.program import Module, last_attribute
+from tfmigrate.understand.module import Module
+from tfmigrate.understand.syntax import last_attribute
 
 
 def check(context: Context) -> Iterator[CallChange]:

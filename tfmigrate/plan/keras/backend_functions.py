@@ -14,9 +14,9 @@ from tfmigrate.plan.edits import Edit, Replace
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.loops import Expression, PartOf, Taken
-from tfmigrate.understand.program import last_attribute
 from tfmigrate.understand.reaching import bound, settled
 from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.syntax import last_attribute
 
 _FUNCTION = "keras.backend.function"
 _PHASE = "keras.backend.learning_phase"

@@ -12,8 +12,7 @@ from tfmigrate.plan.change.calls import keywords, text_of
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.parameters import positional
-from tfmigrate.understand.program import last_attribute
-from tfmigrate.understand.syntax import called_on, index_of
+from tfmigrate.understand.syntax import called_on, index_of, last_attribute
 from tfmigrate.understand.values import FunctionValue
 from tfmigrate.walk import walk
 

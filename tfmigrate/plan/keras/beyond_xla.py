@@ -17,7 +17,7 @@ from tfmigrate.plan.keras.ranks_of_metrics import PYTHON_CALLS
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.contents import models_of
 from tfmigrate.understand.lifecycle import Facts, Use, Wrap
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.values import ClassValue, ModelObject, Parallel, Partial, Value, function_of, options, ordered
 from tfmigrate.walk import calls_in
 

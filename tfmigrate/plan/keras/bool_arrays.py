@@ -14,8 +14,8 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.booleans import are_booleans, made_of_booleans
 from tfmigrate.plan.keras.methods import keras_calls
 from tfmigrate.plan.names.context import Context
-from tfmigrate.understand.program import dotted
 from tfmigrate.understand.reaching import bindings_of, value_of
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.written import Code
 
 _PARAMETERS = {

@@ -8,7 +8,7 @@ import libcst as cst
 
 from tfmigrate.plan.change.calls import named_arguments, text_of
 from tfmigrate.plan.names.context import Context
-from tfmigrate.understand.program import dotted, last_attribute
+from tfmigrate.understand.syntax import dotted, last_attribute
 from tfmigrate.understand.values import Opaque
 
 _MAKERS = {

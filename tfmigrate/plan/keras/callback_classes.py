@@ -16,9 +16,11 @@ from tfmigrate.plan.keras.monitors import taken_from_name
 from tfmigrate.plan.keras.watchers import WATCHERS
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
+from tfmigrate.understand.blocks import Unit, only_statement, units_of
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.module import names_imported
 from tfmigrate.understand.parameters import first_parameter
-from tfmigrate.understand.program import Unit, attribute_of, dotted, names_imported, only_statement, units_of
+from tfmigrate.understand.syntax import attribute_of, dotted
 from tfmigrate.understand.values import ClassValue, FunctionValue, Parallel, options
 from tfmigrate.walk import nodes_in, walk
 from tfmigrate.written import joined

@@ -12,9 +12,8 @@ from tfmigrate.plan.change.calls import text_of
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.objects import receiver_of
-from tfmigrate.understand.program import dotted
 from tfmigrate.understand.reaching import settled
-from tfmigrate.understand.syntax import index_of
+from tfmigrate.understand.syntax import dotted, index_of
 from tfmigrate.understand.values import ClassValue, FunctionValue, Instance
 from tfmigrate.walk import walk
 

@@ -17,10 +17,10 @@ from tfmigrate.plan.keras.saved_files import files_of
 from tfmigrate.plan.keras.watchers import watching
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import last_attribute
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.syntax import last_attribute
 from tfmigrate.understand.values import Items, Literal, Value, options
 from tfmigrate.walk import nodes_in, words_in
 from tfmigrate.written import Code

@@ -9,9 +9,10 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
 from tfmigrate.understand import names
 from tfmigrate.understand.alternatives import Step, are_alternatives, steps_to
+from tfmigrate.understand.blocks import Unit
 from tfmigrate.understand.contents import models_of, opaque_sites
 from tfmigrate.understand.lifecycle import TRAINING, Use, Wrap
-from tfmigrate.understand.program import Module, Unit
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.values import ModelObject, Parallel, Sites, Value, options
 
 

@@ -11,9 +11,10 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import keywords
 from tfmigrate.plan.names.context import Context, Migration
+from tfmigrate.understand.blocks import Unit
 from tfmigrate.understand.contents import all_opaque_sites, models_of, opaque_sites
 from tfmigrate.understand.lifecycle import TRAINING, Toggle, Use
-from tfmigrate.understand.program import Module, Unit
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.values import Literal, ModelObject, Site, Sites, Value
 
 _MESSAGE = (

@@ -16,8 +16,8 @@ from tfmigrate.plan.keras.checkpoints import CHECKPOINT, PARAMETERS, checkpoints
 from tfmigrate.plan.keras.handed_on import Beginning, arguments_of, names_class
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import dotted
 from tfmigrate.understand.reaching import explicit
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.understand.values import ClassValue, FunctionValue
 from tfmigrate.walk import calls_in, nodes_in
 

@@ -11,8 +11,8 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, has_stars, is_none, keywords
 from tfmigrate.plan.keras.methods import keras_calls
 from tfmigrate.plan.names.context import Context
+from tfmigrate.understand.blocks import only_statement
 from tfmigrate.understand.objects import setters_of
-from tfmigrate.understand.program import only_statement
 from tfmigrate.understand.reaching import origins, value_above, values_of
 from tfmigrate.understand.values import Frame, function_of
 from tfmigrate.walk import values_returned

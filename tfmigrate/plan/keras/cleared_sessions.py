@@ -11,8 +11,8 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Remove
 from tfmigrate.plan.names.context import Context
+from tfmigrate.understand.blocks import only_statement
 from tfmigrate.understand.contents import models_of
-from tfmigrate.understand.program import only_statement
 
 _CLEARING = frozenset({"keras.backend.clear_session", "tensorflow.reset_default_graph"})
 

@@ -31,7 +31,8 @@ from tfmigrate.plan.names.tables import Tables
 from tfmigrate.plan.names.unread import drop_idle, drop_numbers_of_gpus, drop_unread, unread_imports
 from tfmigrate.plan.names.version_tests import only_for_tensorflow_1
 from tfmigrate.plan.strategy.other_names import drop_other_names
-from tfmigrate.understand.program import Module, imports_of
+from tfmigrate.understand.import_statements import imports_of
+from tfmigrate.understand.module import Module
 from tfmigrate.walk import walk
 
 _ROOMS = (names, data, keras)

@@ -16,9 +16,9 @@ from tfmigrate.understand.carrier import Carrier
 from tfmigrate.understand.contents import models_of
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.models_named import may_be_model
-from tfmigrate.understand.program import dotted
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import settled
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.understand.values import ModelObject, Parallel, Value, options
 from tfmigrate.written import Written
 

@@ -13,7 +13,8 @@ from tfmigrate.plan.keras.unnamed_layers import is_unnamed, kind_of, makes_input
 from tfmigrate.plan.names.context import Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module, dotted
+from tfmigrate.understand.module import Module
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.understand.values import ClassValue, FunctionValue, Method, Opaque, Symbol, Value, ordered
 from tfmigrate.walk import children, walk
 

@@ -18,7 +18,7 @@ from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.carrier import Carrier
 from tfmigrate.understand.lifecycle import Facts, ProgramFacts
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.values import Items, Literal, Opaque
 from tfmigrate.written import Code, Written
 

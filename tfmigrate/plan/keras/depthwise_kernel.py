@@ -11,7 +11,7 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
-from tfmigrate.understand.program import attribute_of
+from tfmigrate.understand.syntax import attribute_of
 
 _OLD = "depthwise_kernel"
 _LAYERS = ("keras.layers.DepthwiseConv1D", "keras.layers.DepthwiseConv2D")

@@ -14,9 +14,9 @@ from tfmigrate.plan.edits import Remove, Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import attribute_of, dotted
 from tfmigrate.understand.reaching import bindings_of, sole_assignment
 from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.syntax import attribute_of, dotted
 from tfmigrate.walk import walk
 
 

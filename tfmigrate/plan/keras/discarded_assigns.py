@@ -10,8 +10,8 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
-from tfmigrate.understand.program import assigned_in, dotted
 from tfmigrate.understand.reaching import settled
+from tfmigrate.understand.syntax import assigned_in, dotted
 
 _ASSIGNS = frozenset({"assign", "assign_add", "assign_sub"})
 _MAKERS = frozenset(

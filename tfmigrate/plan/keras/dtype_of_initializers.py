@@ -12,8 +12,9 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module, last_attribute
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.reaching import parameters_of
+from tfmigrate.understand.syntax import last_attribute
 from tfmigrate.understand.values import FunctionValue
 from tfmigrate.walk import walk
 

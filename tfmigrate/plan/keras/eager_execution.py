@@ -14,7 +14,8 @@ from tfmigrate.plan.keras.sessions import session_lines
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.plan.names.eager_switches import turns_eager
 from tfmigrate.understand import names
-from tfmigrate.understand.program import Module, only_statement
+from tfmigrate.understand.blocks import only_statement
+from tfmigrate.understand.module import Module
 from tfmigrate.walk import walk
 
 _OF_GRAPHS = frozenset(

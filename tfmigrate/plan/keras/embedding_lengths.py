@@ -11,7 +11,7 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, has_stars, is_none, keywords
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import last_attribute
+from tfmigrate.understand.syntax import last_attribute
 
 _SEQUENTIAL = "keras.models.Sequential"
 

@@ -12,8 +12,10 @@ from tfmigrate.plan.change.calls import is_none, keywords
 from tfmigrate.plan.keras.weight_penalty import penalty_of
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
+from tfmigrate.understand.blocks import suites_of
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module, attribute_of, last_attribute, suites_of
+from tfmigrate.understand.module import Module
+from tfmigrate.understand.syntax import attribute_of, last_attribute
 from tfmigrate.understand.values import function_of
 from tfmigrate.walk import walk
 

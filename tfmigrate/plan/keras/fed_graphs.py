@@ -11,7 +11,7 @@ import libcst as cst
 from tfmigrate.plan.change.calls import named_arguments
 from tfmigrate.plan.names.context import Migration
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import attribute_of, dotted
+from tfmigrate.understand.syntax import attribute_of, dotted
 from tfmigrate.understand.values import Instance
 from tfmigrate.walk import values_returned, walk
 

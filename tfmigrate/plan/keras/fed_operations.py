@@ -12,7 +12,7 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Remove, Replace
 from tfmigrate.plan.keras.fed_graphs import FedGraph, Operation, Run, variables
 from tfmigrate.plan.names.context import Context, Migration
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 from tfmigrate.walk import words_in
 from tfmigrate.written import Code, Written
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from tfmigrate.understand.lifecycle import Facts, Use
-from tfmigrate.understand.program import last_attribute
+from tfmigrate.understand.syntax import last_attribute
 from tfmigrate.understand.values import Method
 
 _ASKS = frozenset(

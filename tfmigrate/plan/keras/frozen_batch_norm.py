@@ -20,7 +20,7 @@ from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.contents import models_of
 from tfmigrate.understand.lifecycle import TRAINING, Facts, Toggle
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.values import Literal, ModelObject, options
 from tfmigrate.walk import nodes_in
 

@@ -12,7 +12,7 @@ from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.layers_named import is_surely_layer
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.models_named import may_be_model
-from tfmigrate.understand.program import dotted
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.understand.values import Instance, Made
 
 _SESSION = "it was part of a graph that a session runs, and there is none"

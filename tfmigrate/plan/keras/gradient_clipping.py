@@ -15,7 +15,7 @@ from tfmigrate.plan.names.context import Context
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import last_attribute
+from tfmigrate.understand.syntax import last_attribute
 from tfmigrate.understand.values import FunctionValue
 from tfmigrate.walk import walk
 

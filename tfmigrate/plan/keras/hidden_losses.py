@@ -13,7 +13,7 @@ from tfmigrate.plan.data.generators import is_out_of_sight
 from tfmigrate.plan.keras.compiled_functions import called, compiled
 from tfmigrate.plan.keras.mixed_samples import Reader
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.values import FunctionValue, ordered
 from tfmigrate.walk import walk
 

@@ -11,8 +11,8 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import keywords, text_of
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
-from tfmigrate.understand.program import assigned_in, attribute_of
 from tfmigrate.understand.reaching import settled
+from tfmigrate.understand.syntax import assigned_in, attribute_of
 from tfmigrate.understand.values import ClassValue
 from tfmigrate.walk import calls_in, walk
 

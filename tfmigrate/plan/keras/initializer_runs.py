@@ -9,8 +9,9 @@ import libcst as cst
 
 from tfmigrate.plan.change.calls import has_stars
 from tfmigrate.understand import names
+from tfmigrate.understand.blocks import only_statement
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module, only_statement
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.reaching import bound_once, settled
 from tfmigrate.understand.scopes import Occurrence, Scopes
 from tfmigrate.walk import words_in

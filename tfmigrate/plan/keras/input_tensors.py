@@ -11,7 +11,7 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import keywords
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import last_attribute
+from tfmigrate.understand.syntax import last_attribute
 from tfmigrate.understand.values import Opaque, Value
 
 _TAKES = {"keras.layers.Input": "tensor", "keras.Input": "tensor", "keras.layers.InputLayer": "input_tensor"}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from tfmigrate.plan.change.calls import has_stars
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.reaching import settled, value_above
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import ModelObject

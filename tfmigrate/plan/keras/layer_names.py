@@ -14,9 +14,9 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.loops import Expression, Loops, Number, Taken
-from tfmigrate.understand.program import dotted
 from tfmigrate.understand.reaching import bindings_of, default_of, parameters_of, value_of
 from tfmigrate.understand.scopes import Occurrence
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.understand.values import Literal, Made, ModelObject, Opaque, Value
 from tfmigrate.walk import nodes_in
 from tfmigrate.written import Code

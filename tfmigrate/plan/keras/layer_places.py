@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import libcst as cst
 
 from tfmigrate.plan.names.context import Migration
-from tfmigrate.understand.program import Unit, suites_of
+from tfmigrate.understand.blocks import Unit, suites_of
 from tfmigrate.understand.values import ModelObject
 from tfmigrate.walk import children
 

@@ -10,8 +10,8 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Remove
 from tfmigrate.plan.names.context import Context
+from tfmigrate.understand.blocks import only_statement
 from tfmigrate.understand.lifecycle import TRAINING, Facts
-from tfmigrate.understand.program import only_statement
 from tfmigrate.understand.values import Literal
 
 _SET = "keras.backend.set_learning_phase"

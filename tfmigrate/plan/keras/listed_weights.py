@@ -14,8 +14,7 @@ from tfmigrate.plan.edits import Remove, Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import attribute_of
-from tfmigrate.understand.syntax import sole_target
+from tfmigrate.understand.syntax import attribute_of, sole_target
 from tfmigrate.walk import walk
 from tfmigrate.written import Code
 

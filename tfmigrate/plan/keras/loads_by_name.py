@@ -13,8 +13,9 @@ from tfmigrate.plan.keras.unnamed_layers import unnamed_layers
 from tfmigrate.plan.names.context import Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module, last_attribute
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.reaching import settled
+from tfmigrate.understand.syntax import last_attribute
 
 _WITHOUT_WEIGHTS = frozenset(
     {

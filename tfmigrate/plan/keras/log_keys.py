@@ -10,10 +10,9 @@ from tfmigrate.plan.change.calls import keywords, text_of
 from tfmigrate.plan.change.paths import Paths
 from tfmigrate.plan.keras.handed_on import Beginning
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import dotted, last_attribute
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import LexicalScope, Scopes
-from tfmigrate.understand.syntax import index_of
+from tfmigrate.understand.syntax import dotted, index_of, last_attribute
 from tfmigrate.understand.values import ClassValue
 from tfmigrate.walk import walk
 

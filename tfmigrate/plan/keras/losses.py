@@ -22,7 +22,7 @@ from tfmigrate.plan.keras.sample_shapes import name_of
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.contents import all_models
 from tfmigrate.understand.lifecycle import TRAINING, Facts, Use
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.reaching import bindings_of, default_of, is_parameter
 from tfmigrate.understand.values import FunctionValue, ModelObject, ordered
 from tfmigrate.written import Code

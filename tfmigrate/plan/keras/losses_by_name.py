@@ -12,9 +12,11 @@ from tfmigrate.plan.change.calls import text_of
 from tfmigrate.plan.keras.compiled_functions import called, parameters_of
 from tfmigrate.plan.keras.mixed_samples import Reader
 from tfmigrate.plan.names.context import Context, Migration
+from tfmigrate.understand.blocks import units_of
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.parameters import positional
-from tfmigrate.understand.program import Module, dotted, units_of
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.understand.values import (
     ClassValue,
     Frame,

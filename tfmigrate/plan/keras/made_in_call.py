@@ -16,8 +16,9 @@ from tfmigrate.plan.keras.compiled_functions import compiled
 from tfmigrate.plan.keras.own_layers import calls_of_layers
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
+from tfmigrate.understand.blocks import only_statement, units_of
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module, only_statement, units_of
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.reaching import parameters_of
 from tfmigrate.understand.syntax import sole_name, sole_target
 from tfmigrate.understand.values import FunctionValue, Value, ordered

@@ -12,8 +12,10 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
+from tfmigrate.understand.blocks import units_of
+from tfmigrate.understand.module import names_imported
 from tfmigrate.understand.parameters import positional
-from tfmigrate.understand.program import last_attribute, names_imported, units_of
+from tfmigrate.understand.syntax import last_attribute
 from tfmigrate.understand.values import ClassValue
 from tfmigrate.walk import walk
 

@@ -15,7 +15,7 @@ from tfmigrate.plan.edits import Argument, Arguments, Edit, Remove, Replace
 from tfmigrate.plan.keras.one_row import METHODS_OF_ROWS, batches_of_one, called_directly, one_row_calls
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts, Use
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.reaching import assigned
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import Items, Literal, ModelObject, Value, options

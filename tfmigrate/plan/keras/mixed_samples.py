@@ -14,7 +14,7 @@ from tfmigrate.plan.keras.loss_variables import variables_of
 from tfmigrate.plan.keras.sample_shapes import REDUCTIONS, SampleShape, axes_of, is_whole_reduction, name_of
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.reaching import default_of
 from tfmigrate.understand.values import FunctionValue, Literal, Parameter, Symbol, Value, ordered
 from tfmigrate.walk import calls_in, walk

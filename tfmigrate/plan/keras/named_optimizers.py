@@ -18,8 +18,8 @@ from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.names.tables import Tables
 from tfmigrate.rules import Default
 from tfmigrate.settings import Settings
+from tfmigrate.understand.blocks import units_of
 from tfmigrate.understand.lifecycle import Facts, Use
-from tfmigrate.understand.program import units_of
 from tfmigrate.understand.reaching import settled, sole_assignment
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import options

@@ -20,10 +20,9 @@ from tfmigrate.plan.keras.methods import COMPILE, keras_calls
 from tfmigrate.plan.keras.names_of_outputs import common_order, has_another
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import dotted
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import Scopes
-from tfmigrate.understand.syntax import called_on
+from tfmigrate.understand.syntax import called_on, dotted
 from tfmigrate.understand.values import FunctionValue
 from tfmigrate.written import Code, listed
 

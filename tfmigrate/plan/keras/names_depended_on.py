@@ -14,7 +14,7 @@ from tfmigrate.plan.keras.parts_of_names import parts_of_names
 from tfmigrate.plan.keras.texts_of_names import Mention, mentions_in
 from tfmigrate.plan.keras.unnamed_layers import unnamed_layers
 from tfmigrate.plan.names.context import Migration
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.strategy.negations import negated
 from tfmigrate.understand.contents import models_of
 from tfmigrate.understand.lifecycle import LOADING, SAVING, TRAINING, ProgramFacts, Use, Wrap
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.values import ClassValue, FunctionValue, Literal, ModelObject, Parallel, Value, options
 from tfmigrate.walk import walk
 from tfmigrate.written import Written

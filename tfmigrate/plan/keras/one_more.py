@@ -11,7 +11,7 @@ from tfmigrate.plan.keras.creation_order import NAMED_IN_APPLICATIONS
 from tfmigrate.plan.keras.unnamed_layers import kind_of, unnamed_layers
 from tfmigrate.plan.names.context import Migration
 from tfmigrate.understand import names
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 
 _CLEARING = frozenset({"keras.backend.clear_session", "tensorflow.reset_default_graph", "keras.backend.reset_uids"})
 ARGUMENTS: Mapping[str, str] = {

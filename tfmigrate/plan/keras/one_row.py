@@ -14,10 +14,9 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
-from tfmigrate.understand.program import last_attribute
 from tfmigrate.understand.reaching import bindings_of, settled, value_of
 from tfmigrate.understand.scopes import Scopes
-from tfmigrate.understand.syntax import called_on
+from tfmigrate.understand.syntax import called_on, last_attribute
 
 METHODS_OF_ROWS = ("predict", "predict_on_batch", "predict_classes", "predict_proba")
 _ARGUMENTS = ("x", "batch_size", "verbose", "steps")

@@ -16,7 +16,7 @@ from tfmigrate.plan.names.tables import Tables
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import dotted
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.understand.values import Mapping, Opaque, Parameter, Symbol, Value, in_order, options, unbound
 
 

@@ -15,10 +15,11 @@ from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.understand import names
 from tfmigrate.understand.contents import is_layer, models_of
 from tfmigrate.understand.lifecycle import INFERENCE, Facts, ProgramFacts
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.objects import receiver_of
-from tfmigrate.understand.program import Module, dotted
 from tfmigrate.understand.reaching import bindings_of, is_parameter
 from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.understand.values import (
     Frame,
     Method,

@@ -14,10 +14,9 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.methods import COMPILE, keras_calls
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts, Use
-from tfmigrate.understand.program import dotted
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import Scopes
-from tfmigrate.understand.syntax import called_on, sole_target
+from tfmigrate.understand.syntax import called_on, dotted, sole_target
 from tfmigrate.understand.values import FunctionValue, Items, ModelObject, Parallel, Value, are_tensors
 from tfmigrate.written import Code, listed
 

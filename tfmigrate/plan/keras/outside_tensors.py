@@ -12,10 +12,11 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.compiled_functions import Shown, called, compiled, parameters_of
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.parameters import positional
-from tfmigrate.understand.program import Module, root_name
 from tfmigrate.understand.reaching import bindings_of, value_of
 from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.syntax import root_name
 from tfmigrate.understand.values import FunctionValue, Items, Made, Method, Partial, Value, options, ordered
 from tfmigrate.understand.values import Mapping as Known
 from tfmigrate.walk import walk

@@ -19,7 +19,8 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.shared_optimizers import Shared, shared_optimizers
 from tfmigrate.understand.lifecycle import Use
-from tfmigrate.understand.program import Module, dotted
+from tfmigrate.understand.module import Module
+from tfmigrate.understand.syntax import dotted
 
 _COUNTLESS = frozenset({"SGD", "RMSprop", "Adagrad", "Adadelta"})
 """Optimizers whose update does not read how many steps were made, but for their `decay`."""

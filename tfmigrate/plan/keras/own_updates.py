@@ -11,7 +11,7 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.functions import mentions
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
-from tfmigrate.understand.program import units_of
+from tfmigrate.understand.blocks import units_of
 from tfmigrate.walk import walk
 
 

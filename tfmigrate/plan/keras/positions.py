@@ -9,7 +9,7 @@ import libcst as cst
 from tfmigrate.old_keras import CHANGED, FIRST, SINCE, SWITCHES
 from tfmigrate.plan.edits import Argument
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import dotted
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.understand.values import Literal
 
 Version = tuple[int, ...]

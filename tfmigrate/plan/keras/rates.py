@@ -12,7 +12,7 @@ from tfmigrate.plan.change.calls import has_stars
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import dotted, last_attribute
+from tfmigrate.understand.syntax import dotted, last_attribute
 from tfmigrate.understand.values import Instance, Made, Method, ModelObject, Opaque, Parallel, Parameter, Value, options
 
 SETTERS = frozenset({"keras.callbacks.ReduceLROnPlateau", "keras.callbacks.LearningRateScheduler"})

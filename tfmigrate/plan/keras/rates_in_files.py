@@ -14,10 +14,9 @@ from tfmigrate.plan.keras.rates import SETTERS
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.loops import PartOf, Taken
-from tfmigrate.understand.program import last_attribute
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import LexicalScope
-from tfmigrate.understand.syntax import index_of
+from tfmigrate.understand.syntax import index_of, last_attribute
 
 _LOGGER = "keras.callbacks.CSVLogger"
 

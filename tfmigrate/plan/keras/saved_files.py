@@ -16,8 +16,9 @@ from tfmigrate.plan.keras.checkpoints import checkpoints
 from tfmigrate.plan.keras.file_calls import is_load_model, reads
 from tfmigrate.plan.keras.handed_on import Beginning, Given, Objects
 from tfmigrate.plan.names.context import Migration
+from tfmigrate.understand.blocks import Unit
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module, Unit
+from tfmigrate.understand.module import Module
 
 EITHER = ""
 """The ending where weights may be written, and whole models too."""

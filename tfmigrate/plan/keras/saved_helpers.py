@@ -17,7 +17,7 @@ from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.plan.names.runs import imported_by
 from tfmigrate.understand.contents import models_of
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.values import ModelObject
 

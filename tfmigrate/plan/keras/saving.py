@@ -23,7 +23,7 @@ from tfmigrate.plan.keras.saved_files import EITHER, Files, Written, files_of, n
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import SAVING, TRAINING, Facts
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.values import ModelObject, function_of
 

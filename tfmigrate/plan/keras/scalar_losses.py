@@ -12,7 +12,7 @@ from tfmigrate.plan.keras.compiled_functions import called, compiled, returned_b
 from tfmigrate.plan.keras.mean_losses import as_rows
 from tfmigrate.plan.keras.sample_shapes import is_whole_reduction
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.values import FunctionValue, ModelObject, ordered
 from tfmigrate.walk import walk
 

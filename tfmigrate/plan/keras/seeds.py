@@ -12,7 +12,9 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Insert, Rank
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.plan.names.imports import among_standard
-from tfmigrate.understand.program import import_statements, names_imported, only_statement, packages_of
+from tfmigrate.understand.blocks import only_statement
+from tfmigrate.understand.import_statements import packages_of
+from tfmigrate.understand.module import names_imported
 from tfmigrate.understand.purity import is_pure
 
 _OF_TENSORFLOW = frozenset(
@@ -66,7 +68,7 @@ def _import_of_random(context: Context) -> tuple[Insert, ...] | None:
     module, scopes = context.facts.module, context.scopes
     if any("random" in lexical.bound for lexical in (scopes.module, *scopes.by_node.values())):
         return None
-    for statement, unit in import_statements(module):
+    for statement, unit in module.imports:
         if module.places[unit].owner is None and packages_of(statement).isdisjoint(_ABOVE):
             return (Insert(among_standard(unit, module), "import random", rank=Rank.IMPORT),)
     return None

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from tfmigrate.plan.keras.session_settings import Settings
-from tfmigrate.understand.program import Module, is_docstring
+from tfmigrate.understand.blocks import is_docstring
+from tfmigrate.understand.module import Module
 
 
 @dataclass

@@ -12,9 +12,11 @@ import libcst as cst
 from tfmigrate.plan.change.calls import has_stars
 from tfmigrate.plan.keras.initializer_runs import Runs, idle_run
 from tfmigrate.understand import names
+from tfmigrate.understand.blocks import only_statement
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module, dotted, import_statements, only_statement
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.scopes import Occurrence, Scopes
+from tfmigrate.understand.syntax import dotted
 
 SET_SESSION = "keras.backend.set_session"
 
@@ -106,7 +108,7 @@ def is_mentioned(name: str, modules: Iterable[Module], own: Module) -> bool:
 
 def _may_import(title: str, module: Module) -> bool:
     """Whether an import statement of a module may mean the module of this name, or something in it."""
-    for statement, _ in import_statements(module):
+    for statement, _ in module.imports:
         aliases = statement.names if not isinstance(statement.names, cst.ImportStar) else ()
         source = dotted(statement.module) if isinstance(statement, cst.ImportFrom) else ""
         if any(title in text.split(".") for text in (source, *(dotted(alias.name) for alias in aliases))):

@@ -13,10 +13,12 @@ from tfmigrate.plan.keras.initializer_runs import Runs, idle_run
 from tfmigrate.plan.keras.session_carried import Carried, is_gone
 from tfmigrate.plan.keras.session_places import SET_SESSION, Session, is_mentioned, symbol_of
 from tfmigrate.plan.keras.session_settings import NotOnlySettings, Settings
-from tfmigrate.understand.program import Module, dotted, only_statement, root_name, units_of
+from tfmigrate.understand.blocks import only_statement, units_of
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import assigned
 from tfmigrate.understand.scopes import LexicalScope, Occurrence
+from tfmigrate.understand.syntax import dotted, root_name
 from tfmigrate.walk import walk
 
 CONFIG = "tensorflow.ConfigProto"

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from tfmigrate.plan.change.calls import is_false, is_true, text_of
-from tfmigrate.understand.program import Module, dotted
+from tfmigrate.understand.module import Module
+from tfmigrate.understand.syntax import dotted
 
 
 class NotOnlySettings(Exception):

@@ -19,10 +19,12 @@ from tfmigrate.plan.keras.session_reading import CONDITION, CONFIG, OF_KERAS, Re
 from tfmigrate.plan.keras.session_settings import Settings
 from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.strategy.late_devices import SessionLines
+from tfmigrate.understand.blocks import only_statement
 from tfmigrate.understand.lifecycle import Facts, ProgramFacts
-from tfmigrate.understand.program import Module, only_statement, root_name
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import Occurrence, Scopes
+from tfmigrate.understand.syntax import root_name
 
 
 def session_lines(draft: Draft, modules: Iterable[Module]) -> SessionLines:

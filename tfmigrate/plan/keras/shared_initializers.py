@@ -15,10 +15,12 @@ from tfmigrate.plan.change.calls import has_stars, passed_as, text_of
 from tfmigrate.plan.edits import Remove, Replace
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
+from tfmigrate.understand.import_statements import imports_at
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module, imports_at, last_attribute
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.reaching import assigned, bindings_of, is_parameter, reaching
 from tfmigrate.understand.scopes import Occurrence, Scopes
+from tfmigrate.understand.syntax import last_attribute
 from tfmigrate.understand.values import ClassValue, Opaque, Site, Sites, Value, is_of_the_program, options
 from tfmigrate.understand.values import Literal as Constant
 from tfmigrate.understand.values import Mapping as ValuesByKey

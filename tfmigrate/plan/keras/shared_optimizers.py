@@ -14,7 +14,7 @@ from tfmigrate.understand import names
 from tfmigrate.understand.contents import opaque_sites
 from tfmigrate.understand.expressions import names_in
 from tfmigrate.understand.lifecycle import TRAINING, Use
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.values import Literal, Site
 
 

@@ -13,9 +13,9 @@ from tfmigrate.plan.edits import Edit, Remove, Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import dotted
 from tfmigrate.understand.reaching import bindings_of, sole_assignment
 from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.walk import walk
 
 _NAMES = frozenset({

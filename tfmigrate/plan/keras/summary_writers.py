@@ -13,7 +13,7 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import dotted, last_attribute
+from tfmigrate.understand.syntax import dotted, last_attribute
 from tfmigrate.walk import walk
 
 _MESSAGE = "TensorBoard of TensorFlow 2 has no `writer` (AttributeError): {}() makes one for it, as the old one did"

@@ -13,8 +13,8 @@ from tfmigrate.plan.change.calls import has_stars
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
-from tfmigrate.understand.program import last_attribute
 from tfmigrate.understand.reaching import settled
+from tfmigrate.understand.syntax import last_attribute
 from tfmigrate.understand.values import Made, ModelObject, Parallel, are_tensors
 from tfmigrate.walk import walk
 from tfmigrate.written import Written

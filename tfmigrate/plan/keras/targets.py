@@ -15,8 +15,9 @@ from tfmigrate.plan.keras.compiled_functions import called, compiled, parameters
 from tfmigrate.plan.keras.mixed_samples import Reader
 from tfmigrate.plan.keras.sample_shapes import name_of
 from tfmigrate.plan.names.context import Context, Migration
+from tfmigrate.understand.blocks import is_docstring, only_statement
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module, is_docstring, only_statement
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.values import FunctionValue, Items, Method, ModelObject, Value, options
 from tfmigrate.understand.values import Mapping as Known
 from tfmigrate.walk import calls_in, nodes_in, walk

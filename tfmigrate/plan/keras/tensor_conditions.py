@@ -16,10 +16,11 @@ from tfmigrate.plan.keras.compiled_functions import compiled, parameters_of
 from tfmigrate.plan.keras.own_layers import calls_of_layers
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.parameters import positional
-from tfmigrate.understand.program import Module, asked_in, dotted, last_attribute
 from tfmigrate.understand.reaching import bindings_of, explicit, is_parameter, value_of
 from tfmigrate.understand.scopes import Occurrence, Scopes
+from tfmigrate.understand.syntax import asked_in, dotted, last_attribute
 from tfmigrate.understand.values import FunctionValue, Partial, Value, function_of, ordered
 from tfmigrate.walk import calls_in, nodes_in, walk
 

@@ -11,9 +11,10 @@ import libcst as cst
 
 from tfmigrate.plan.change.calls import keywords, text_of
 from tfmigrate.plan.names.context import Migration
+from tfmigrate.understand.blocks import is_docstring
 from tfmigrate.understand.lifecycle import TRAINING, Facts
-from tfmigrate.understand.program import is_docstring, last_attribute
 from tfmigrate.understand.reaching import bindings_of, explicit_of, value_of
+from tfmigrate.understand.syntax import last_attribute
 from tfmigrate.understand.values import FunctionValue, Method, Value
 from tfmigrate.walk import calls_in, nodes_in, walk
 

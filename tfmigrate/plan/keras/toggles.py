@@ -17,11 +17,13 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import keywords
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Insert
+from tfmigrate.understand.blocks import Unit, units_of
 from tfmigrate.understand.contents import models_of, opaque_sites
 from tfmigrate.understand.lifecycle import Use
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.objects import receiver_of, setters_of
-from tfmigrate.understand.program import Module, Unit, dotted, root_name, units_of
 from tfmigrate.understand.reaching import reaching
+from tfmigrate.understand.syntax import dotted, root_name
 from tfmigrate.understand.values import ClassValue, Literal, ModelObject, Parallel, Site, options
 from tfmigrate.walk import walk
 from tfmigrate.written import Code

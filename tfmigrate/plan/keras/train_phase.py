@@ -11,8 +11,9 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import named_arguments
 from tfmigrate.plan.edits import Edit, Replace, Signature
 from tfmigrate.plan.names.context import Context
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.parameters import nameable, positional
-from tfmigrate.understand.program import Module, dotted
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.walk import walk
 from tfmigrate.written import Code
 

@@ -12,7 +12,7 @@ from tfmigrate.plan.change.calls import Revision, has_stars, is_none, keywords
 from tfmigrate.plan.edits import Edit, Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
-from tfmigrate.understand.program import attribute_of
+from tfmigrate.understand.syntax import attribute_of
 from tfmigrate.walk import calls_in
 
 _NAME_FIRST = ("name", "shape", "dtype", "initializer", "regularizer", "trainable", "constraint")

@@ -12,8 +12,8 @@ from tfmigrate.plan.change.calls import text_of
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.loops import PartOf, Taken
-from tfmigrate.understand.program import attribute_of, dotted, last_attribute
 from tfmigrate.understand.reaching import settled
+from tfmigrate.understand.syntax import attribute_of, dotted, last_attribute
 
 _LISTS = frozenset(
     {"weights", "trainable_weights", "non_trainable_weights", "trainable_variables", "non_trainable_variables"}

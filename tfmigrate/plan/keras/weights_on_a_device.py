@@ -13,9 +13,9 @@ from tfmigrate.plan.change.calls import text_of
 from tfmigrate.plan.edits import Unwrap
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.plan.strategy.guards import device_of
+from tfmigrate.understand.blocks import units_of
 from tfmigrate.understand.contents import models_of
 from tfmigrate.understand.lifecycle import INFERENCE, TRAINING, Facts, Use
-from tfmigrate.understand.program import units_of
 from tfmigrate.understand.values import Literal, ModelObject, Parallel, Site, options
 
 RUNNING = TRAINING | INFERENCE

@@ -14,9 +14,9 @@ from tfmigrate.plan.keras.last_layers import layers_behind, layers_listed
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts, Use
-from tfmigrate.understand.program import last_attribute
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.syntax import last_attribute
 from tfmigrate.understand.values import Literal, ModelObject, Symbol, options
 
 _OF_PLACES = (

@@ -12,9 +12,10 @@ import libcst as cst
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.names.tables import Tables
 from tfmigrate.settings import Settings
+from tfmigrate.understand.blocks import Unit
 from tfmigrate.understand.lifecycle import Facts, ProgramFacts
 from tfmigrate.understand.loops import Loops
-from tfmigrate.understand.program import Module, Unit
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import ModelObject, options
 

@@ -12,7 +12,7 @@ from tfmigrate.plan.edits import Arguments, Remove, Replace, Unwrap
 from tfmigrate.plan.names.lacks import Lack
 from tfmigrate.understand.guarded import guarded
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import dotted
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.walk import walk
 
 

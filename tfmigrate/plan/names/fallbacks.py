@@ -8,8 +8,9 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.understand.blocks import only_statement, units_of
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import errors_of, only_statement, units_of
+from tfmigrate.understand.syntax import errors_of
 from tfmigrate.walk import walk
 
 _OF_TABLES = frozenset({codes.MOVED_MODULES, codes.TENSORFLOW_1})

@@ -9,20 +9,11 @@ import libcst as cst
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import ImportNames, Insert, Rank, Remove, Unwrap
 from tfmigrate.plan.names.imports import in_try, is_standard
-from tfmigrate.understand.program import (
-    Unit,
-    dotted,
-    import_statements,
-    imports_at,
-    imports_of,
-    is_docstring,
-    is_seam,
-    only_statement,
-    packages_of,
-    units_of,
-)
+from tfmigrate.understand.blocks import Unit, is_docstring, is_seam, only_statement, units_of
+from tfmigrate.understand.import_statements import imports_at, imports_of, packages_of
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import reaching
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.walk import calls_in, nodes_in, words_in
 
 _WITHOUT_IMPORTS = (cst.FunctionDef, cst.ClassDef, cst.With, cst.For, cst.While)
@@ -35,7 +26,7 @@ def import_tensorflow(draft: Draft) -> None:
     standing = False
     conditional: list[tuple[cst.Import | cst.ImportFrom, Unit]] = []
     inner: list[tuple[cst.Import | cst.ImportFrom, Unit]] = []
-    for statement, unit in import_statements(module):
+    for statement, unit in module.imports:
         if any(bound == draft.tf for _, bound, _ in imports_of(statement)):
             standing |= module.places[unit].owner is None
             (conditional if draft.scope_round(unit) is draft.scopes.module else inner).append((statement, unit))

@@ -12,7 +12,10 @@ import libcst as cst
 
 from tfmigrate.plan.edits import ImportNames, ImportPart, Unwrap
 from tfmigrate.plan.names.public_names import public_names
-from tfmigrate.understand.program import Module, Unit, dotted, imports_at, imports_of, units_of
+from tfmigrate.understand.blocks import Unit, units_of
+from tfmigrate.understand.import_statements import imports_at, imports_of
+from tfmigrate.understand.module import Module
+from tfmigrate.understand.syntax import dotted
 
 _PRIVATE = "tensorflow.python."
 _INNER = ("keras.engine.", "keras.layers.")

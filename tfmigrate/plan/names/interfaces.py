@@ -18,7 +18,7 @@ from tfmigrate.plan.names.tables import Tables
 from tfmigrate.rules import Rename
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import root_name
+from tfmigrate.understand.syntax import root_name
 
 GENERATOR_METHODS: dict[str, tuple[str, ...]] = {
     "fit_generator": FIT_GENERATOR,

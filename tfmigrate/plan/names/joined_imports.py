@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator
 import libcst as cst
 
 from tfmigrate.plan.edits import Edit, ImportNames, ImportPart, Insert
-from tfmigrate.understand.program import Module, Unit, dotted, only_statement, units_of
+from tfmigrate.understand.blocks import Unit, only_statement, units_of
+from tfmigrate.understand.module import Module
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.walk import comments_in
 
 _WIDTH = 100

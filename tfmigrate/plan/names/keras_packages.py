@@ -10,7 +10,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.names.context import Context
-from tfmigrate.understand.program import dotted, import_statements
+from tfmigrate.understand.syntax import dotted
 
 _IMPORT = "importing it fails with Keras 3"
 _USE = "using it fails with Keras 3"
@@ -55,7 +55,7 @@ def imported_from(packages: Collection[str], context: Context) -> Iterator[tuple
     A package that the program has itself is left out.
     """
     own = {part for module in context.modules for part in (*PurePath(module.path).parts, PurePath(module.path).stem)}
-    for statement, _ in import_statements(context.facts.module):
+    for statement, _ in context.facts.module.imports:
         found: list[tuple[cst.CSTNode, str]]
         if isinstance(statement, cst.Import):
             found = [(alias, dotted(alias.name)) for alias in statement.names]

@@ -13,9 +13,10 @@ from tfmigrate.plan.names.parents import initialised
 from tfmigrate.plan.names.tables import Tables
 from tfmigrate.plan.names.target import Target
 from tfmigrate.understand import names
+from tfmigrate.understand.import_statements import imports_of
 from tfmigrate.understand.lifecycle import Facts, Use
-from tfmigrate.understand.program import dotted, import_statements, imports_of, root_of
 from tfmigrate.understand.stars import brought
+from tfmigrate.understand.syntax import dotted, root_of
 from tfmigrate.understand.values import (
     Literal,
     Made,
@@ -65,7 +66,7 @@ class Reader:
         yield from self._keywords()
 
     def _imports(self) -> Iterator[Lack]:
-        for statement, _ in import_statements(self._facts.module):
+        for statement, _ in self._facts.module.imports:
             full: dict[str, cst.ImportAlias | None] = {}
             if isinstance(statement, cst.Import):
                 full = {dotted(alias.name): None for alias in statement.names}
@@ -94,7 +95,7 @@ class Reader:
     def _through_stars(self) -> Iterator[Lack]:
         """Names that `from keras.layers import *` brought, here or in a module that this one star-imports."""
         sources = frozenset(self._facts.stars)
-        statements = [statement for statement, _ in import_statements(self._facts.module)] if sources else ()
+        statements = [statement for statement, _ in self._facts.module.imports] if sources else ()
         bound = {name for statement in statements for _, name, _ in imports_of(statement)}
         for node, full in self._facts.symbols.items() if sources else ():
             if isinstance(node, cst.Name) and node.value not in bound and self._lacking(full):

@@ -14,7 +14,10 @@ from tfmigrate.plan.names.imports import in_try
 from tfmigrate.plan.names.tables import Tables
 from tfmigrate.plan.names.taken import Links, Name
 from tfmigrate.understand import names
-from tfmigrate.understand.program import Module, Unit, dotted, import_statements, imports_of
+from tfmigrate.understand.blocks import Unit
+from tfmigrate.understand.import_statements import imports_of
+from tfmigrate.understand.module import Module
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.walk import walk
 
 
@@ -82,7 +85,7 @@ class ModuleImports:
         """For each alias whether something in the module still reads it; None where nothing ever did."""
         return {
             alias: self._reads_left(bound, unit)
-            for statement, unit in import_statements(self.draft.module)
+            for statement, unit in self.draft.module.imports
             for alias, bound, _ in imports_of(statement)
         }
 

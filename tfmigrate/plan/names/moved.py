@@ -7,7 +7,7 @@ from collections.abc import Mapping, Set
 from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
 from tfmigrate.understand.lifecycle import ProgramFacts
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 
 
 def moved_modules(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> set[Module]:

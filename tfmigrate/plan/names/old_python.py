@@ -17,9 +17,11 @@ from tfmigrate.plan.names.excused import taken_out
 from tfmigrate.plan.names.imports import among_standard
 from tfmigrate.plan.names.tables import Tables
 from tfmigrate.understand.guarded import guarded
-from tfmigrate.understand.program import Module, dotted, import_statements, imports_of, packages_of, root_name
+from tfmigrate.understand.import_statements import imports_of, packages_of
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import Occurrence
+from tfmigrate.understand.syntax import dotted, root_name
 
 
 def check(context: Context) -> Iterator[CallChange]:
@@ -55,7 +57,7 @@ def check_last(context: Context, others: Sequence[CallChange]) -> Iterator[CallC
         return
     facts, scopes, tables = context.facts, context.scopes, context.tables
     asks_first, going = guarded(facts.module), set(taken_out(others))
-    for statement, _ in import_statements(facts.module):
+    for statement, _ in facts.module.imports:
         if statement in asks_first or (isinstance(statement, cst.ImportFrom) and statement.relative):
             continue
         if isinstance(statement, cst.ImportFrom) and isinstance(statement.names, cst.ImportStar):
@@ -125,7 +127,7 @@ def _modules_through_numpy(context: Context) -> Iterator[CallChange]:
         attributes = [n for n, symbol in facts.symbols.items() if symbol == full and isinstance(n, cst.Attribute)]
         if not attributes:
             continue
-        statements = list(import_statements(facts.module))
+        statements = list(facts.module.imports)
         imports = [full for statement, _ in statements for _, _, full in imports_of(statement)]
         tops = [
             unit
@@ -213,7 +215,7 @@ def _is_one_group(pattern: str | bytes) -> bool:
 
 
 def _imports_pandas(module: Module) -> bool:
-    imports = import_statements(module) if "pandas" in module.text else ()
+    imports = module.imports if "pandas" in module.text else ()
     return any("pandas" in packages_of(statement) for statement, _ in imports)
 
 

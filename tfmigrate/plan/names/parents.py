@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import libcst as cst
 
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import dotted
 from tfmigrate.understand.reaching import parameters_of
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.walk import calls_in
 
 

@@ -22,8 +22,11 @@ from tfmigrate.plan.names.moved import has_uses
 from tfmigrate.plan.names.tables import Tables
 from tfmigrate.plan.names.taken import Links, Name, names_gone, names_of_wrapper, names_taken
 from tfmigrate.plan.names.version_tests import only_for_tensorflow_1
+from tfmigrate.understand.blocks import Unit, is_seam, units_of
 from tfmigrate.understand.exports import lists_of_exports
-from tfmigrate.understand.program import Module, Unit, dotted, import_statements, imports_of, is_seam, units_of
+from tfmigrate.understand.import_statements import imports_of
+from tfmigrate.understand.module import Module
+from tfmigrate.understand.syntax import dotted
 
 
 def plan_imports(
@@ -62,7 +65,7 @@ def unused(modules: Set[Module], drafts: Mapping[Module, Draft]) -> set[Module]:
     imports, taken = _imports_of(drafts, drafts.keys())
     used: set[Module | None] = {module for module, _ in taken}
     for module in drafts:
-        for statement, unit in import_statements(module):
+        for statement, unit in module.imports:
             dropped = imports[module].dropped(statement, unit, taken)
             used.update(imports[module].sources(statement, dropped))
     return set(modules) - used
@@ -85,7 +88,7 @@ def imports_only(drafts: Mapping[Module, Draft], moved: Set[Module]) -> tuple[se
     imports, taken = _imports_of(drafts, moved | idle)
     staying = set()
     for module in idle:
-        for statement, unit in import_statements(module):
+        for statement, unit in module.imports:
             names_in_use = imports[module].split(statement, unit, taken)[1]
             if names_in_use:
                 staying.add(module)
@@ -97,7 +100,7 @@ def _imports_one_of(wrapper: Set[Name], draft: Draft) -> bool:
     """Whether a module has an import of multi_gpu_model that may go; one that is left alone is reported."""
     importing = [
         statement
-        for statement, _ in import_statements(draft.module)
+        for statement, _ in draft.module.imports
         for _, bound, _ in imports_of(statement)
         if (draft.module, bound) in wrapper
     ]
@@ -108,7 +111,7 @@ def _imports_one_of(wrapper: Set[Name], draft: Draft) -> bool:
 
 def _drop_imports(imports: ModuleImports) -> None:
     """Leaves out of a module's imports the classes and functions that are gone, and nothing else."""
-    for statement, _ in import_statements(imports.draft.module):
+    for statement, _ in imports.draft.module.imports:
         gone = imports.of_gone(statement)
         change = plan_import(statement, Moves({}), Aliases(gone)) if gone else None
         if change is not None and change.edit is not None:
@@ -120,7 +123,7 @@ def _shorten_exports(imports: ModuleImports) -> None:
     """Leaves out of `__all__` what is gone: `from module import *` would fail on it."""
     module = imports.draft.module
     gone = {name for source, name in imports.gone if source is module}
-    for statement, _ in import_statements(module):
+    for statement, _ in module.imports:
         aliases = imports.of_gone(statement)
         gone |= {bound for alias, bound, _ in imports_of(statement) if alias in aliases}
     for listed in lists_of_exports(module) if gone else ():
@@ -171,7 +174,7 @@ def _plan_imports(imports: ModuleImports, tables: Tables, unread: Set[cst.Import
     dead = {edit.node for edit in draft.edits if isinstance(edit, Remove) and isinstance(edit.node, cst.ImportAlias)}
     draft.edits[:] = [edit for edit in draft.edits if not isinstance(edit, Remove) or edit.node not in dead]
     rewriting = _Rewriting(imports, tables, unread, taken, dead)
-    for statement, unit in import_statements(draft.module):
+    for statement, unit in draft.module.imports:
         rewriting.rewrite(statement, unit)
     draft.edits[:] = joined_imports(draft.module, draft.edits)
     draft.edits.extend(tries_of_imports(draft.module, rewriting.vanishing))

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Set
 import libcst as cst
 
 from tfmigrate.plan.names.context import Migration
+from tfmigrate.understand.blocks import units_of
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module, units_of
+from tfmigrate.understand.module import Module
 from tfmigrate.walk import walk
 
 _LOADERS = frozenset({"importlib", "imp", "runpy", "pkgutil"})

@@ -12,8 +12,11 @@ import libcst as cst
 from tfmigrate.plan.change.functions import place_for_function
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Insert, Rank
+from tfmigrate.understand.blocks import Unit, is_seam, only_statement
+from tfmigrate.understand.import_statements import imports_of
 from tfmigrate.understand.lifecycle import ProgramFacts
-from tfmigrate.understand.program import Module, Unit, dotted, imports_of, is_seam, only_statement
+from tfmigrate.understand.module import Module
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.walk import walk
 
 _FOR_ALL = re.compile(r"util|tool|common|helper|callback|misc", re.IGNORECASE)

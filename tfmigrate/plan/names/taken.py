@@ -10,16 +10,11 @@ import libcst as cst
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Unwrap
 from tfmigrate.understand import names
-from tfmigrate.understand.program import (
-    Module,
-    Program,
-    Unit,
-    dotted,
-    import_statements,
-    imports_of,
-    is_star_import,
-    root_of,
-)
+from tfmigrate.understand.blocks import Unit
+from tfmigrate.understand.import_statements import imports_of, is_star_import
+from tfmigrate.understand.module import Module
+from tfmigrate.understand.program import Program
+from tfmigrate.understand.syntax import dotted, root_of
 from tfmigrate.understand.values import ModuleValue
 
 Name = tuple[Module, str]
@@ -59,7 +54,7 @@ def names_taken(drafts: Mapping[Module, Draft], drops: Mapping[Module, Drops], l
     while True:
         fresh: set[Name] = set()
         for module, draft in drafts.items():
-            for statement, unit in import_statements(module):
+            for statement, unit in module.imports:
                 source = links.source(statement, module)
                 if source is None or source is module or not isinstance(statement, cst.ImportFrom):
                     continue
@@ -111,7 +106,7 @@ def reached_by_stars(module: Module, links: Links) -> Iterator[Module | str]:
         elif current not in seen:
             seen.add(current)
             yield current
-            stars = [statement for statement, _ in import_statements(current) if is_star_import(statement)]
+            stars = [statement for statement, _ in current.imports if is_star_import(statement)]
             pending.extend(links.source(star, current) or _outside(star) for star in stars)
 
 
@@ -138,7 +133,7 @@ def names_of_wrapper(drafts: Mapping[Module, Draft], links: Links) -> set[Name]:
     exported = {
         (module, bound)
         for module in drafts
-        for statement, _ in import_statements(module)
+        for statement, _ in module.imports
         for _, bound, full in imports_of(statement)
         if names.canonical(full) == names.MULTI_GPU_MODEL
     }
@@ -151,7 +146,7 @@ def _passed_on(known: set[Name], drafts: Mapping[Module, Draft], links: Links) -
         fresh = {
             (module, bound)
             for module in drafts
-            for statement, _ in import_statements(module)
+            for statement, _ in module.imports
             for alias, bound, _ in imports_of(statement)
             if (links.source(statement, module), dotted(alias.name)) in known
         }

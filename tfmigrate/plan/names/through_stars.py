@@ -20,8 +20,11 @@ from tfmigrate.plan.names.public_names import public_names
 from tfmigrate.plan.names.taken import Links, Name, names_offered, names_taken, reached_by_stars
 from tfmigrate.plan.names.target import Target
 from tfmigrate.understand import names
-from tfmigrate.understand.program import Module, Unit, dotted, import_statements, is_star_import
+from tfmigrate.understand.blocks import Unit
+from tfmigrate.understand.import_statements import is_star_import
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.stars import brought
+from tfmigrate.understand.syntax import dotted
 
 
 def check_last(context: Context, others: Sequence[CallChange]) -> Iterator[CallChange]:
@@ -97,7 +100,7 @@ class _Stars:
     def stars(self) -> list[_Star]:
         """In the order of the text."""
         links, stars = self.context.migration.once(_links), []
-        for statement, unit in import_statements(self._module):
+        for statement, unit in self._module.imports:
             if not isinstance(statement, cst.ImportFrom) or not is_star_import(statement):
                 continue
             source = links.source(statement, self._module) or ("" if statement.relative else dotted(statement.module))

@@ -10,10 +10,12 @@ import libcst as cst
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Remove, Replace, Scope
 from tfmigrate.understand import names
-from tfmigrate.understand.program import dotted, import_statements, imports_of, last_attribute, units_of
+from tfmigrate.understand.blocks import units_of
+from tfmigrate.understand.import_statements import imports_of
 from tfmigrate.understand.purity import is_pure, is_pure_call
 from tfmigrate.understand.reaching import sole_assignment
 from tfmigrate.understand.scopes import LexicalScope, Occurrence
+from tfmigrate.understand.syntax import dotted, last_attribute
 from tfmigrate.understand.values import FunctionValue, Visible
 from tfmigrate.walk import calls_in, walk
 from tfmigrate.written import Code, Written, shown
@@ -142,7 +144,7 @@ def unread_imports(draft: Draft, exported: Set[str]) -> Iterator[cst.ImportAlias
     """What imports bring that nothing reads, here or in another module of the program; `import a.b` brings more."""
     if draft.module.path.endswith("__init__.py") or "__all__" in draft.module.text:
         return
-    for statement, unit in import_statements(draft.module):
+    for statement, unit in draft.module.imports:
         for alias, bound, _ in imports_of(statement):
             if isinstance(statement, cst.Import) and isinstance(alias.name, cst.Attribute):
                 continue

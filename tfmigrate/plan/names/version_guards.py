@@ -11,8 +11,8 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Remove, Unwrap
 from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.names.version_tests import truths_today
+from tfmigrate.understand.blocks import only_statement, units_of
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import only_statement, units_of
 from tfmigrate.walk import walk
 
 _EXITS = frozenset({"sys.exit", "exit", "quit", "os._exit"})

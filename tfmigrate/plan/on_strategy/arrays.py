@@ -13,7 +13,7 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.names.import_tensorflow import import_tensorflow
 from tfmigrate.plan.on_strategy.scoping import Scoping
 from tfmigrate.understand.lifecycle import ProgramFacts
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.values import ModelObject
 
 

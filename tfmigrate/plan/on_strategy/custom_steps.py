@@ -20,7 +20,7 @@ from tfmigrate.plan.on_strategy.outside import is_plain_sgd, sites_of
 from tfmigrate.plan.on_strategy.scoping import Scoping, may_be_mirrored
 from tfmigrate.plan.on_strategy.step_means import Program, functions_among, own_means
 from tfmigrate.understand.lifecycle import Facts, Use
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.reaching import bindings_of, value_of
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import OF_DATASET, FunctionValue, Made, Method, ModelObject, Opaque, StrategyObject

@@ -10,11 +10,13 @@ import libcst as cst
 
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Edit, Insert, Remove
+from tfmigrate.understand.blocks import Unit, only_statement, units_of
 from tfmigrate.understand.carrier import Carrier
-from tfmigrate.understand.program import Module, Unit, only_statement, root_name, units_of
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.purity import is_impure
 from tfmigrate.understand.reaching import reaching
 from tfmigrate.understand.scopes import Occurrence
+from tfmigrate.understand.syntax import root_name
 from tfmigrate.understand.values import StrategyObject, Visible
 from tfmigrate.walk import nodes_in, walk, words_in
 

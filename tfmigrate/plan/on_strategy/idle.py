@@ -14,9 +14,10 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.on_strategy.outside import Outside, sites_of
 from tfmigrate.plan.on_strategy.scoping import SYNCHRONOUS, Scoping, is_conditional
+from tfmigrate.understand.blocks import only_statement, units_of
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
-from tfmigrate.understand.program import Module, attribute_of, last_attribute, only_statement, units_of
-from tfmigrate.understand.syntax import sole_target
+from tfmigrate.understand.module import Module
+from tfmigrate.understand.syntax import attribute_of, last_attribute, sole_target
 from tfmigrate.understand.values import Dataset, Frame, ModelObject, Site, StrategyObject
 from tfmigrate.walk import calls_in, walk
 

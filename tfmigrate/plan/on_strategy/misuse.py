@@ -31,8 +31,9 @@ from tfmigrate.plan.on_strategy.unbuilt import unbuilt
 from tfmigrate.plan.strategy.second_strategies import SECOND, MadeStrategy, second_strategies
 from tfmigrate.rules import Rule
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use
-from tfmigrate.understand.program import Module, last_attribute
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.syntax import last_attribute
 from tfmigrate.understand.values import Dataset, Literal, ModelObject, options
 
 _H5 = (".h5", ".hdf5")

@@ -17,8 +17,8 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import named_arguments
 from tfmigrate.plan.on_strategy.scoping import SYNCHRONOUS, Scoping, Strategies
 from tfmigrate.understand import names
+from tfmigrate.understand.blocks import Unit
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use
-from tfmigrate.understand.program import Unit
 from tfmigrate.understand.values import Literal, Made, ModelObject, Site, StrategyObject, Value, options
 from tfmigrate.walk import calls_in
 

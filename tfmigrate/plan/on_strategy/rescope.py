@@ -15,10 +15,12 @@ from tfmigrate.plan.on_strategy.idle import left_idle
 from tfmigrate.plan.on_strategy.outside import Outside, order_of, things_outside
 from tfmigrate.plan.on_strategy.scoping import Strategies
 from tfmigrate.plan.strategy.scope import Cover, Run, first_common_unit
+from tfmigrate.understand.blocks import Unit, block_of, only_statement
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts
-from tfmigrate.understand.program import Module, Unit, block_of, dotted, only_statement
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.reaching import reaching, value_of
 from tfmigrate.understand.scopes import Occurrence
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.understand.values import Frame, Literal, ModelObject, Site
 
 

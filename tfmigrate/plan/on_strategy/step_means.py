@@ -13,9 +13,10 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.keras.sample_shapes import MEANS
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module, last_attribute
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.reaching import added, bindings_of, value_of
 from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.syntax import last_attribute
 from tfmigrate.understand.values import FunctionValue, Method, Value
 from tfmigrate.walk import calls_in, values_returned, walk
 

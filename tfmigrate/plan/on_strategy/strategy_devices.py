@@ -11,7 +11,7 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import named_arguments
 from tfmigrate.plan.draft import Draft
 from tfmigrate.understand.loops import PartOf
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.reaching import bound_once
 from tfmigrate.understand.values import Items, Literal, StrategyObject, options
 

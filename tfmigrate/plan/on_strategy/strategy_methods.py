@@ -11,7 +11,7 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Replace
 from tfmigrate.rules import Rule
 from tfmigrate.understand.guarded import guarded
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 
 
 def plan_strategy_methods(drafts: Mapping[Module, Draft], rules: Iterable[Rule]) -> None:

@@ -18,7 +18,8 @@ from tfmigrate.plan.on_strategy.custom_steps import Run, applied
 from tfmigrate.plan.on_strategy.outside import order_of
 from tfmigrate.plan.on_strategy.scoping import Scoping
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import Module, last_attribute
+from tfmigrate.understand.module import Module
+from tfmigrate.understand.syntax import last_attribute
 from tfmigrate.understand.values import FunctionValue, Made, Method, StrategyObject
 from tfmigrate.walk import calls_in
 

@@ -34,8 +34,9 @@ from tfmigrate.plan.strategy.placement import Placement
 from tfmigrate.plan.strategy.remains import Remains
 from tfmigrate.plan.strategy.unused_wraps import drop_unused, unused_wraps
 from tfmigrate.rules import Rule
+from tfmigrate.understand.blocks import Unit
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
-from tfmigrate.understand.program import Module, Unit
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.values import ModelObject
 
 _OF_STRATEGIES = ("tensorflow.distribute", "tensorflow.contrib.distribute")

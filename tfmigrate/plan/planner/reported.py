@@ -18,8 +18,9 @@ from tfmigrate.plan.strategy.model_group import Refusal
 from tfmigrate.plan.strategy.placement import Placement
 from tfmigrate.plan.strategy.trail import trail_of
 from tfmigrate.understand import names
+from tfmigrate.understand.blocks import is_docstring, only_statement
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
-from tfmigrate.understand.program import Module, is_docstring, only_statement
+from tfmigrate.understand.module import Module
 
 
 def say_refused(refused: Mapping[cst.Call, Refusal], facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:

@@ -18,8 +18,10 @@ from tfmigrate.plan.strategy.owner import Owner, Tried, owners_of
 from tfmigrate.plan.strategy.placement import Placement, called_in_scopes
 from tfmigrate.plan.strategy.placing import placements_of
 from tfmigrate.plan.strategy.remains import Remains, remains_of
+from tfmigrate.understand.blocks import only_statement
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
-from tfmigrate.understand.program import Module, dotted, only_statement
+from tfmigrate.understand.module import Module
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.understand.values import ClassValue, Frame
 
 _Shared = TypeVar("_Shared")

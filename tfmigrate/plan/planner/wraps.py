@@ -30,7 +30,7 @@ from tfmigrate.plan.strategy.trail import story_of, trail_of
 from tfmigrate.plan.strategy.unused_wraps import say_unused_in_scope
 from tfmigrate.plan.strategy.unwrap import say_unsure_templates, unwrapped
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 
 
 def migrate_wraps(

@@ -9,7 +9,7 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.strategy.placement import Placement
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import ProgramFacts
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 
 _LAYER = "keras.layers.BatchNormalization"
 

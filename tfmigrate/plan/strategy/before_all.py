@@ -8,7 +8,8 @@ from tfmigrate.importing import LIBRARIES
 from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.strategy.model_group import Refusal
-from tfmigrate.understand.program import Unit, dotted
+from tfmigrate.understand.blocks import Unit
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.understand.values import is_of_the_program, options
 from tfmigrate.walk import calls_in
 

@@ -18,9 +18,9 @@ from tfmigrate.plan.strategy.unwrap import OF_MODELS_ALONE, place_in_layers
 from tfmigrate.understand import names
 from tfmigrate.understand.contents import classes_of
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.parameters import positional
-from tfmigrate.understand.program import Module, dotted
-from tfmigrate.understand.syntax import index_of
+from tfmigrate.understand.syntax import dotted, index_of
 from tfmigrate.understand.values import ClassValue, FunctionValue, Parallel, Value, options
 from tfmigrate.walk import walk
 

@@ -14,8 +14,9 @@ from tfmigrate.plan.strategy.making import Making, count_too_late, counts_by_att
 from tfmigrate.plan.strategy.model_group import Refusal
 from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.plan.strategy.strategy import Strategy
+from tfmigrate.understand.blocks import Unit
 from tfmigrate.understand.carrier import Carrier
-from tfmigrate.understand.program import Module, Unit
+from tfmigrate.understand.module import Module
 
 _DIFFERENT = "one strategy would serve wraps with different `gpus`, and a strategy has one number of GPUs"
 

@@ -10,8 +10,9 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.strategy.model_group import Group, Refusal
+from tfmigrate.understand.blocks import Unit, only_statement, units_of
 from tfmigrate.understand.lifecycle import Use, Wrap, unfollowed
-from tfmigrate.understand.program import Module, Unit, only_statement, units_of
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.values import ModelObject, Parallel, Value, options
 from tfmigrate.walk import walk, words_in
 

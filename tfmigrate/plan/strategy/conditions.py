@@ -9,7 +9,7 @@ from itertools import product
 import libcst as cst
 
 from tfmigrate.plan.strategy.negations import bracketed, negated
-from tfmigrate.understand.program import dotted
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.written import Written
 
 _MOST = 4

@@ -18,8 +18,9 @@ from tfmigrate.plan.edits import Argument, Arguments, Replace
 from tfmigrate.plan.strategy.model_group import Group, Refusal, remade_optimizers
 from tfmigrate.plan.strategy.trail import trail_of
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use, Wrap
-from tfmigrate.understand.program import Module, dotted
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.reaching import parameters_of
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.understand.values import NOTHING, Instance, Items, Literal, Made, ModelObject, Opaque, Value, options
 
 _HELPER = "replicated"

@@ -10,8 +10,9 @@ from tfmigrate.plan.strategy.far_models import model_at
 from tfmigrate.plan.strategy.model_group import sites_to_cover
 from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.plan.strategy.scope import loops_round
+from tfmigrate.understand.blocks import Unit
 from tfmigrate.understand.lifecycle import Use
-from tfmigrate.understand.program import Module, Unit
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.reaching import parameters_of
 from tfmigrate.understand.values import Site
 

@@ -21,11 +21,12 @@ from tfmigrate.understand.contents import opaque_sites
 from tfmigrate.understand.exports import lists_of_exports
 from tfmigrate.understand.folding import constant
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.objects import receiver_of
-from tfmigrate.understand.program import Module, dotted, import_statements
 from tfmigrate.understand.reaching import values_of
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.signatures import misfit
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.understand.values import ClassValue, Literal, Method, Parameter, options
 from tfmigrate.walk import calls_in, walk, words_in
 
@@ -212,7 +213,7 @@ def _followed_mentions(module: Module, links: Links) -> Iterator[cst.CSTNode]:
     of a module that is not known mentions none."""
     for listed in lists_of_exports(module):
         yield from walk(listed)
-    for statement, _ in import_statements(module):
+    for statement, _ in module.imports:
         if not isinstance(statement, cst.ImportFrom) or links.source(statement, module) is not None:
             yield from walk(statement)
         elif statement.module is not None:

@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator
 import libcst as cst
 
 from tfmigrate.plan.strategy.model_group import compiled_by, written_again
+from tfmigrate.understand.blocks import Unit
 from tfmigrate.understand.lifecycle import Use, Wrap
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.objects import receiver_of
-from tfmigrate.understand.program import Module, Unit, dotted
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.understand.values import Frame, Site
 from tfmigrate.walk import walk
 

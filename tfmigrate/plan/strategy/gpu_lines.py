@@ -9,9 +9,10 @@ import libcst as cst
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Move
 from tfmigrate.plan.strategy.owner import Owner
+from tfmigrate.understand.blocks import Unit
 from tfmigrate.understand.carrier import Carrier
 from tfmigrate.understand.expressions import names_in
-from tfmigrate.understand.program import Module, Unit
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import reaching, sole_assignment
 from tfmigrate.understand.values import Site

@@ -13,7 +13,7 @@ import libcst as cst
 from tfmigrate.plan.change.calls import keywords, text_of
 from tfmigrate.plan.change.command_line import declarations, is_of_absl, last_name
 from tfmigrate.understand.lifecycle import Wrap
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.reaching import values_of
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import NOTHING, Frame, Items, Literal, Opaque, Value, Visible, options

@@ -15,10 +15,12 @@ from tfmigrate.plan.edits import Branch, Unwrap
 from tfmigrate.plan.strategy.merged import Merge
 from tfmigrate.plan.strategy.merged_code import MergedCode
 from tfmigrate.plan.strategy.negations import negated
+from tfmigrate.understand.blocks import only_statement, suites_of, units_of
 from tfmigrate.understand.contents import models_of, opaque_sites
 from tfmigrate.understand.lifecycle import Facts, Wrap
-from tfmigrate.understand.program import Module, dotted, errors_of, only_statement, suites_of, units_of
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.purity import is_impure, is_pure
+from tfmigrate.understand.syntax import dotted, errors_of
 from tfmigrate.understand.values import Literal, Visible
 from tfmigrate.walk import children, walk
 from tfmigrate.written import Written

@@ -11,8 +11,9 @@ import libcst as cst
 
 from tfmigrate.plan.change.functions import mentions
 from tfmigrate.plan.strategy.guards import Blocks
+from tfmigrate.understand.blocks import is_docstring, only_statement, units_of
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
-from tfmigrate.understand.program import Module, import_statements, is_docstring, only_statement, units_of
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import explicit, parameters_of
 
@@ -89,6 +90,6 @@ def _is_only_called(function: cst.FunctionDef, calls: Set[cst.Call], facts: Prog
 
 def _is_alone(function: cst.FunctionDef, module: Module) -> bool:
     """Whether a module has nothing but a function, and what that imports."""
-    imports = {unit for _, unit in import_statements(module)}
+    imports = {unit for _, unit in module.imports}
     units = [unit for unit in module.tree.body if unit not in imports and not is_docstring(only_statement(unit))]
     return units == [function]

@@ -20,8 +20,8 @@ from tfmigrate.plan.strategy.model_group import Group, Refusal, concerns
 from tfmigrate.plan.strategy.placement import Placement
 from tfmigrate.understand.contents import classes_of
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.objects import receiver_of
-from tfmigrate.understand.program import Module
 from tfmigrate.understand.values import ClassValue, Frame
 
 During = Mapping[Placement, tuple[Placement, Use]]

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import libcst as cst
 
+from tfmigrate.understand.blocks import units_of
 from tfmigrate.understand.lifecycle import Guard, Wrap
-from tfmigrate.understand.program import units_of
 from tfmigrate.understand.unreached import leaves
 from tfmigrate.understand.values import Site
 

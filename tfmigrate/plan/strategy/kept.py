@@ -24,10 +24,12 @@ from tfmigrate.plan.strategy.model_group import (
     sites_to_cover,
 )
 from tfmigrate.plan.strategy.strategy import Strategy
+from tfmigrate.understand.blocks import Unit, is_docstring, only_statement, units_of
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.objects import calls_of_base, receiver_of, setters_of
-from tfmigrate.understand.program import Module, Unit, dotted, is_docstring, only_statement, units_of
 from tfmigrate.understand.scopes import numbered
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.understand.values import ClassValue, Frame, FunctionValue, Site
 
 _NO_OBJECT = frozenset({"staticmethod", "classmethod"})

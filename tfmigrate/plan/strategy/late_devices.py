@@ -16,10 +16,12 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Edit, Insert, Rank, Remove
 from tfmigrate.plan.strategy.model_group import Refusal
 from tfmigrate.plan.strategy.owner import Owner
+from tfmigrate.understand.blocks import Unit, only_statement
 from tfmigrate.understand.carrier import Carrier
 from tfmigrate.understand.lifecycle import DeviceChoice, ProgramFacts, Wrap
-from tfmigrate.understand.program import Module, Unit, dotted, only_statement, root_name
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.purity import is_pure
+from tfmigrate.understand.syntax import dotted, root_name
 from tfmigrate.understand.values import Site
 from tfmigrate.written import Written
 

@@ -19,11 +19,12 @@ from tfmigrate.plan.strategy.model_group import (
     remade_optimizers,
     sites_to_cover,
 )
+from tfmigrate.understand.blocks import Unit
 from tfmigrate.understand.contents import models_of
 from tfmigrate.understand.lifecycle import ProgramFacts, Use, Wrap
-from tfmigrate.understand.program import Module, Unit, dotted
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.reaching import reaching
-from tfmigrate.understand.syntax import called_on
+from tfmigrate.understand.syntax import called_on, dotted
 from tfmigrate.understand.values import Frame, Site
 from tfmigrate.walk import walk
 

@@ -15,13 +15,15 @@ from tfmigrate.plan.strategy.guards import MISSING_DEVICES, handles
 from tfmigrate.plan.strategy.model_group import Refusal, shares_object
 from tfmigrate.plan.strategy.negations import negated, operand
 from tfmigrate.plan.strategy.strategy import Strategy
+from tfmigrate.understand.blocks import Unit, suites_of
 from tfmigrate.understand.carrier import Carrier
 from tfmigrate.understand.expressions import names_in
 from tfmigrate.understand.folding import constant
 from tfmigrate.understand.lifecycle import Guard, Wrap
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.objects import receiver_of, sets_attribute
-from tfmigrate.understand.program import Module, Unit, dotted, suites_of
 from tfmigrate.understand.reaching import parameters_of
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.understand.values import Frame, Site, Visible
 from tfmigrate.walk import nodes_in, walk
 from tfmigrate.written import Written

@@ -7,10 +7,11 @@ import libcst as cst
 from tfmigrate.plan.strategy.merged import Merge, wrapped_assignment
 from tfmigrate.plan.strategy.naming import Naming
 from tfmigrate.understand.lifecycle import Wrap
-from tfmigrate.understand.program import Module, dotted
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import binding_above, value_of
 from tfmigrate.understand.scopes import LexicalScope, Scopes
+from tfmigrate.understand.syntax import dotted
 
 
 def merge(module: Module, scopes: Scopes, wraps: tuple[Wrap, ...], exported: frozenset[str]) -> Merge:

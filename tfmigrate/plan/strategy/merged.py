@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from tfmigrate.understand.lifecycle import Wrap
-from tfmigrate.understand.program import dotted, root_name
+from tfmigrate.understand.syntax import dotted, root_name
 
 
 @dataclass(frozen=True)

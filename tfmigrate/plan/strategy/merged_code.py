@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import libcst as cst
 
 from tfmigrate.understand.lifecycle import Wrap
-from tfmigrate.understand.program import dotted
+from tfmigrate.understand.syntax import dotted
 
 
 class MergedCode(cst.CSTTransformer):

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import libcst as cst
 
 from tfmigrate.plan.change.calls import given_optimizer
+from tfmigrate.understand.blocks import Unit
 from tfmigrate.understand.contents import models_of, opaque_sites
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use, Wrap, unfollowed
-from tfmigrate.understand.program import Unit, dotted
-from tfmigrate.understand.syntax import called_on, index_of
+from tfmigrate.understand.syntax import called_on, dotted, index_of
 from tfmigrate.understand.values import (
     NOTHING,
     Frame,

@@ -10,8 +10,9 @@ from functools import cached_property
 import libcst as cst
 
 from tfmigrate.plan.strategy.merged import Merge, wrapped_assignment
+from tfmigrate.understand.blocks import Unit, only_statement, units_of
 from tfmigrate.understand.lifecycle import Wrap
-from tfmigrate.understand.program import Module, Unit, only_statement, units_of
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.scopes import LexicalScope, Occurrence, Scopes
 from tfmigrate.understand.syntax import sole_name

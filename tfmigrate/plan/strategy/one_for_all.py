@@ -10,8 +10,9 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.strategy.late_devices import Raised
 from tfmigrate.plan.strategy.placement import Placement
 from tfmigrate.plan.strategy.second_strategies import between_placements
+from tfmigrate.understand.blocks import Unit
 from tfmigrate.understand.lifecycle import ProgramFacts
-from tfmigrate.understand.program import Module, Unit
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.reaching import reaching
 from tfmigrate.understand.values import Site
 

@@ -12,8 +12,10 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.strategy.other_names import other_names
 from tfmigrate.understand import names
+from tfmigrate.understand.import_statements import imports_of
 from tfmigrate.understand.lifecycle import Facts, ProgramFacts
-from tfmigrate.understand.program import Module, dotted, import_statements, imports_of
+from tfmigrate.understand.module import Module
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.understand.unreached import never_runs
 from tfmigrate.understand.values import Literal, Method, ModuleValue, Opaque, Symbol, Value, options
 from tfmigrate.understand.wrapper_classes import copied_by
@@ -124,7 +126,7 @@ def _becomes_template(call: cst.Call, draft: Draft) -> bool:
 
 def _is_imported_name(module: Module, node: cst.BaseExpression) -> bool:
     if isinstance(node, cst.Name):
-        for statement, _ in import_statements(module):
+        for statement, _ in module.imports:
             for _, bound, full in imports_of(statement):
                 if bound == node.value and names.canonical(full) == names.MULTI_GPU_MODEL:
                     return True

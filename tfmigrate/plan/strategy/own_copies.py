@@ -12,7 +12,7 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Unwrap
 from tfmigrate.understand.copies import is_copy
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.values import FunctionValue
 from tfmigrate.walk import walk
 

@@ -17,7 +17,7 @@ from tfmigrate.plan.strategy.model_group import Group, Refusal, concerns
 from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.understand.contents import models_of
 from tfmigrate.understand.lifecycle import INFERENCE, Facts, Wrap
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.reaching import bound_once
 from tfmigrate.understand.values import Parallel
 from tfmigrate.walk import walk

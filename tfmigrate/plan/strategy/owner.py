@@ -22,9 +22,10 @@ from tfmigrate.plan.strategy.model_group import (
     sites_to_cover,
 )
 from tfmigrate.plan.strategy.superseded import superseded
+from tfmigrate.understand.blocks import block_of
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.objects import receiver_of
-from tfmigrate.understand.program import Module, block_of
 from tfmigrate.understand.values import Frame
 
 

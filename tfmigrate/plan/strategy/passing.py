@@ -24,10 +24,12 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.strategy.guards import is_cpu_device
 from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.plan.strategy.roots import Root, are_names, is_init, is_literal, mentions_any, roots, sets_any
-from tfmigrate.understand.program import Module, Unit, is_docstring, last_attribute, suites_of, units_of
+from tfmigrate.understand.blocks import Unit, is_docstring, suites_of, units_of
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import final_values, reaching, value_of
 from tfmigrate.understand.scopes import LexicalScope, Occurrence
+from tfmigrate.understand.syntax import last_attribute
 from tfmigrate.understand.values import is_of_the_program
 from tfmigrate.walk import walk
 

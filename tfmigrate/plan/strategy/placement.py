@@ -19,7 +19,9 @@ from tfmigrate.plan.strategy.remains import Remains
 from tfmigrate.plan.strategy.scope import Run
 from tfmigrate.plan.strategy.sink import WayDown
 from tfmigrate.plan.strategy.strategy import ALL_WORKERS, Strategy
-from tfmigrate.understand.program import Module, Unit, dotted
+from tfmigrate.understand.blocks import Unit
+from tfmigrate.understand.module import Module
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.understand.values import Site
 
 _OF_GPUS = re.compile(

@@ -26,9 +26,10 @@ from tfmigrate.plan.strategy.scope import Cover, Run, first_common_unit, loops_r
 from tfmigrate.plan.strategy.sink import WayDown, is_before_choice_of_devices, ways_down
 from tfmigrate.plan.strategy.strategy import ALL_WORKERS, Strategy
 from tfmigrate.plan.strategy.superseded import in_a_scope_that_stays
+from tfmigrate.understand.blocks import Unit, only_statement
 from tfmigrate.understand.lifecycle import ProgramFacts
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.objects import receiver_of
-from tfmigrate.understand.program import Module, Unit, only_statement
 
 
 def placements_of(

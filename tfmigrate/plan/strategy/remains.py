@@ -19,19 +19,12 @@ from tfmigrate.plan.strategy.merged import Merge, wrapped_assignment
 from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.plan.strategy.superseded import superseded
 from tfmigrate.understand import names
+from tfmigrate.understand.blocks import only_statement, suites_of, units_of
+from tfmigrate.understand.import_statements import imports_of
 from tfmigrate.understand.lifecycle import ProgramFacts, Together, Wrap
-from tfmigrate.understand.program import (
-    Module,
-    dotted,
-    import_statements,
-    imports_of,
-    only_statement,
-    root_name,
-    suites_of,
-    units_of,
-)
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.purity import is_pure
-from tfmigrate.understand.syntax import index_of
+from tfmigrate.understand.syntax import dotted, index_of, root_name
 from tfmigrate.walk import walk
 from tfmigrate.written import listed
 
@@ -294,7 +287,7 @@ def _imports_of_the_name(draft: Draft, refused: Container[cst.Call]) -> Iterator
     if any(wrap.call in refused for wrap in draft.facts.wraps):
         return
     wrapped_by = {dotted(wrap.call.func) for wrap in draft.facts.wraps}
-    for statement, _ in import_statements(draft.module):
+    for statement, _ in draft.module.imports:
         imported = list(imports_of(statement))
         if isinstance(statement, cst.ImportFrom) and imported:
             if all(names.canonical(full) == names.MULTI_GPU_MODEL or own in wrapped_by for _, own, full in imported):

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 import libcst as cst
 
 from tfmigrate.plan.edits import Move
-from tfmigrate.understand.program import Module, Unit, imports_at, suites_of, units_of
+from tfmigrate.understand.blocks import Unit, suites_of, units_of
+from tfmigrate.understand.import_statements import imports_at
+from tfmigrate.understand.module import Module
 
 _BRIDGE = 3
 """Lines between two scoped statements that are taken in rather than splitting the block."""

@@ -10,8 +10,9 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.strategy.placement import Placement
+from tfmigrate.understand.blocks import Unit
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use
-from tfmigrate.understand.program import Module, Unit
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.values import Site
 
 SECOND = (

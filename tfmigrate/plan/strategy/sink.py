@@ -12,7 +12,8 @@ from tfmigrate.plan.edits import Move
 from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.plan.strategy.passing import Passing, is_device_choice
 from tfmigrate.plan.strategy.scope import loops_round
-from tfmigrate.understand.program import Module, Unit, units_of
+from tfmigrate.understand.blocks import Unit, units_of
+from tfmigrate.understand.module import Module
 from tfmigrate.walk import walk
 
 

@@ -15,7 +15,7 @@ from tfmigrate.plan.strategy.model_group import Group
 from tfmigrate.plan.strategy.placement import Placement
 from tfmigrate.understand.contents import models_of
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.values import ModelObject, Site
 
 _WITH_PARTS = frozenset({"fit", "fit_generator"})

@@ -6,7 +6,7 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.strategy.model_group import concerns
 from tfmigrate.understand.contents import models_of, opaque_sites
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
-from tfmigrate.understand.program import Module
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.values import ModelObject, Opaque, Parameter, Site, in_order, options, sites_in_order
 
 

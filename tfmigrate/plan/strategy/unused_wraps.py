@@ -9,9 +9,10 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Remove
+from tfmigrate.understand.blocks import only_statement
 from tfmigrate.understand.contents import models_of
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use, Wrap
-from tfmigrate.understand.program import Module, only_statement
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.scopes import Occurrence
 from tfmigrate.understand.syntax import sole_target

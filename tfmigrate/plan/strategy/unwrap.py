@@ -12,9 +12,10 @@ from tfmigrate.plan.change.removal import without
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Edit, Replace
 from tfmigrate.understand.lifecycle import Guard
-from tfmigrate.understand.program import Module, dotted
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.reaching import bindings_of
 from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.understand.values import ModelObject, Parallel, Value, options
 from tfmigrate.understand.wrapper_classes import template_attributes
 from tfmigrate.walk import nodes_in, walk
