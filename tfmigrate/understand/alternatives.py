@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from tfmigrate.understand.blocks import Unit, only_statement, units_of
+from tfmigrate.understand.blocks import Unit, units_of
 from tfmigrate.understand.module import Module
+from tfmigrate.understand.unreached import ENDING, leaves
 from tfmigrate.understand.values import Frame, Site, Sites
 from tfmigrate.walk import walk
 
@@ -69,8 +70,7 @@ def _leaves_before(module: Module, one: Unit, other: Unit) -> bool:
     """Whether one unit stands in an arm that returns before the other is reached."""
     round_other = [other, *module.ancestors(other)]
     for owner, block in _ifs(module, one):
-        last = units_of(block)[-1:] if isinstance(block, cst.BaseSuite) else ()
-        if any(isinstance(only_statement(unit), cst.Return | cst.Raise) for unit in last):
+        if leaves(block, ENDING):
             place = module.places[owner]
             behind = units_of(place.block)[place.index + 1 :]
             if any(unit in behind for unit in round_other):

@@ -7,12 +7,12 @@ from dataclasses import replace
 import libcst as cst
 
 from tfmigrate.understand.assignments import assign
-from tfmigrate.understand.blocks import units_of
 from tfmigrate.understand.joins import join
 from tfmigrate.understand.lifecycle import Guard
 from tfmigrate.understand.state import State, Walker
 from tfmigrate.understand.store import Store
 from tfmigrate.understand.syntax import captures
+from tfmigrate.understand.unreached import leaves
 from tfmigrate.understand.values import Literal, Opaque, Site, Value, Visible, options
 
 
@@ -69,9 +69,9 @@ def walk_if(walker: Walker, unit: cst.If, site: Site) -> bool:
 
     state.guards = outer
     other = unit.orelse.body if isinstance(unit.orelse, cst.Else) else None
-    if through_orelse and not through_body and not _gives_up(unit.body):
+    if through_orelse and not through_body and not leaves(unit.body, (cst.Raise,)):
         state.guards = (*outer, Guard(unit, "orelse", site, test))
-    elif through_body and not through_orelse and not _gives_up(other):
+    elif through_body and not through_orelse and not leaves(other, (cst.Raise,)):
         state.guards = (*outer, Guard(unit, "body", site, test))
     return paths.meet()
 
@@ -106,7 +106,7 @@ def _walk_default(walker: Walker, unit: cst.If, guard: Guard, name: str) -> bool
     paths.end(bool(something) or not through)
 
     state.guards = outer
-    if not through and not _gives_up(unit.body):
+    if not through and not leaves(unit.body, (cst.Raise,)):
         state.guards = (*outer, replace(guard, arm="orelse"))
     return paths.meet()
 
@@ -174,10 +174,3 @@ def walk_try(walker: Walker, unit: cst.Try | cst.TryStar) -> bool:
     if unit.finalbody is not None:
         walker.block(unit.finalbody.body)
     return goes_on
-
-
-def _gives_up(block: cst.BaseSuite | None) -> bool:
-    """Whether a block ends by raising: then nothing that comes later hangs on its condition."""
-    last = units_of(block)[-1:] if block is not None else ()
-    lines = [unit for unit in last if isinstance(unit, cst.SimpleStatementLine | cst.SimpleStatementSuite)]
-    return any(isinstance(small, cst.Raise) for line in lines for small in line.body)

@@ -7,8 +7,10 @@ from functools import lru_cache
 
 import libcst as cst
 
+from tfmigrate.understand.blocks import only_statement, units_of
 from tfmigrate.understand.module import Module
 from tfmigrate.understand.syntax import dotted
+from tfmigrate.understand.unreached import leaves
 from tfmigrate.walk import children, walk
 
 _ASKS = re.compile(
@@ -34,7 +36,6 @@ _KINDS = frozenset(
 _ARMED = frozenset((cst.If, cst.IfExp))
 _SAME = (cst.Equal, cst.Is)
 _OTHER = (cst.NotEqual, cst.IsNot)
-_STOPS = (cst.Return, cst.Raise, cst.Continue, cst.Break)
 
 
 @lru_cache(maxsize=1)  # The rules ask for it of one module after the other.
@@ -124,11 +125,6 @@ def _asks(test: cst.BaseExpression, module: Module) -> bool:
 
 def _stops(node: cst.If) -> bool:
     """Whether what stands after an `if` runs only where one of its arms did not."""
-    body = node.body.body
-    last = body[-1] if body else None
-    small = last.body[-1] if isinstance(last, cst.SimpleStatementLine) and last.body else last
-    if isinstance(small, _STOPS):
-        return True
-    if not isinstance(small, cst.Expr) or not isinstance(small.value, cst.Call):
-        return False
-    return re.search(r"exit|skip|fail", dotted(small.value.func)) is not None
+    last = only_statement(units_of(node.body)[-1]) if units_of(node.body) else None
+    called = last.value.func if isinstance(last, cst.Expr) and isinstance(last.value, cst.Call) else None
+    return leaves(node.body) or re.search(r"exit|skip|fail", dotted(called)) is not None

@@ -12,9 +12,9 @@ from tfmigrate.plan.change.calls import has_stars, is_none
 from tfmigrate.plan.edits import Insert, Replace
 from tfmigrate.plan.estimator.migration import Migration, settings_of
 from tfmigrate.plan.estimator.strategy_calls import arms_of, default_of, one_device, own_strategy
-from tfmigrate.understand.blocks import Unit, units_of
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.reaching import sole_assignment
+from tfmigrate.understand.unreached import ENDING, leaves
 from tfmigrate.understand.values import EstimatorPart, FunctionValue, Literal, StrategyObject, Value, options, ordered
 from tfmigrate.walk import values_returned, walk
 
@@ -129,7 +129,7 @@ def _returns_default(migration: Migration, config: EstimatorPart, given: _Given)
             nothing.append(value)
         elif value not in made:
             return False
-    if not nothing or not _always_ends(units_of(maker.body)):
+    if not nothing or not leaves(maker.body, ENDING):
         return False
     module = strategies[0].site.frame.module
     default = default_of(migration.drafts[module])
@@ -162,25 +162,7 @@ def _made_for(
 def _may_run_out(function: cst.FunctionDef) -> bool:
     """Whether a function that returns something at one place may come to its end without a return."""
     returns = any(value is not None for value in values_returned(function.body))
-    return returns and not _always_ends(units_of(function.body))
-
-
-def _always_ends(units: Sequence[Unit]) -> bool:
-    """Whether a block ends with a return or a raise, whichever way it is run through."""
-    last = units[-1]
-    if isinstance(last, cst.With):
-        return _always_ends(units_of(last.body))
-    if isinstance(last, cst.Try):
-        whole = [*units_of(last.body), *(units_of(last.orelse.body) if last.orelse is not None else ())]
-        return _always_ends(whole) and all(_always_ends(units_of(handler.body)) for handler in last.handlers)
-    if isinstance(last, cst.SimpleStatementLine | cst.SimpleStatementSuite):
-        return isinstance(last.body[-1], cst.Return | cst.Raise)
-    arm: cst.If | cst.Else | None = last if isinstance(last, cst.If) else None
-    while isinstance(arm, cst.If):
-        if not _always_ends(units_of(arm.body)):
-            return False
-        arm = arm.orelse
-    return arm is not None and _always_ends(units_of(arm.body))
+    return returns and not leaves(function.body, ENDING)
 
 
 def _default_in_other_arm(

@@ -14,7 +14,7 @@ from tfmigrate.plan.names.context import Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.module import Module
-from tfmigrate.understand.syntax import dotted
+from tfmigrate.understand.unreached import leaves
 from tfmigrate.understand.values import ClassValue, FunctionValue, Method, Opaque, Symbol, Value, ordered
 from tfmigrate.walk import children, walk
 
@@ -150,7 +150,7 @@ class _Order:
             self._made = dict(before)
             if arm is not None:
                 self._visit(arm, facts)
-            if arm is None or not _leaves(arm):
+            if arm is None or not leaves(arm):
                 after.append(self._made)
         self._made = _joined(after) if after else before
 
@@ -275,13 +275,6 @@ def _last(block: cst.CSTNode) -> cst.CSTNode | None:
     if isinstance(last, cst.SimpleStatementLine):
         return last.body[-1]
     return last
-
-
-def _leaves(block: cst.CSTNode) -> bool:
-    last = _last(block)
-    if isinstance(last, cst.Expr) and isinstance(last.value, cst.Call):
-        return dotted(last.value.func) in ("exit", "quit", "sys.exit", "os._exit")
-    return isinstance(last, cst.Return | cst.Raise | cst.Continue | cst.Break)
 
 
 def _returns_early(function: cst.FunctionDef) -> bool:

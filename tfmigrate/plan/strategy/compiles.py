@@ -10,9 +10,10 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.strategy.model_group import Group, Refusal
-from tfmigrate.understand.blocks import Unit, only_statement, units_of
+from tfmigrate.understand.blocks import Unit, only_statement
 from tfmigrate.understand.lifecycle import Use, Wrap, unfollowed
 from tfmigrate.understand.module import Module
+from tfmigrate.understand.unreached import ENDING, leaves
 from tfmigrate.understand.values import ModelObject, Parallel, Value, options
 from tfmigrate.walk import walk, words_in
 
@@ -124,14 +125,9 @@ def _left(module: Module, before: Unit, after: Unit) -> bool:
     for owner, block in module.arms(before):
         if owner in round_ or isinstance(owner, cst.FunctionDef):
             return False
-        if isinstance(owner, cst.If) and isinstance(block, cst.IndentedBlock) and _leaves(block):
+        if isinstance(owner, cst.If) and leaves(block, ENDING):
             return True
     return False
-
-
-def _leaves(block: cst.IndentedBlock) -> bool:
-    *_, last = units_of(block)
-    return isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], cst.Return | cst.Raise)
 
 
 def _is_parallel(use: Use, wrap: Wrap) -> bool:
