@@ -98,3 +98,10 @@ def test_a_name_that_another_module_sets_is_told() -> None:
 def test_a_file_that_is_only_loaded_keeps_its_name() -> None:
     files = migrated(train("from settings import path", "path", "load_weights"), settings=OLD)
     assert files["settings.py"].after == OLD
+
+
+@pytest.mark.parametrize(("last", "changes"), [("other", True), ("hides", False)])
+def test_a_later_star_import_hides_the_name_of_an_earlier_one(last: str, changes: bool) -> None:
+    script = train(f"from settings import *\nfrom {last} import *", "path")
+    files = migrated(script, settings=OLD, other="size = 3\n", hides="from library import path\n")
+    assert (files["settings.py"].after == NEW) is changes

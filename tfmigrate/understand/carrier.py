@@ -189,26 +189,21 @@ class Carrier:
 
     def _comes_with_a_star(self, name: str, module: Module, way: _Way) -> bool:
         """Whether a name that a module does not bind can be one of `from somewhere import *`, and is there by then."""
-        stars = [unit for unit in module.order if self._may_bring(only_statement(unit), name, module)]
+        stars = [unit for star, unit in module.imports if is_star_import(star) and self._may_bring(star, name, module)]
         if not stars or module is not way.target.module:
             return False
         return way.target.function is not None or all(module.order[s] < module.order[way.before] for s in stars)
 
-    def _may_bring(
-        self, statement: cst.CSTNode | None, name: str, module: Module, seen: frozenset[Module] = frozenset()
-    ) -> bool:
-        """Whether a statement is `from somewhere import *` and brings a name, as far as it is known what it brings."""
-        if not is_star_import(statement):
-            return False
-        assert isinstance(statement, cst.ImportFrom)
-        source = dotted(statement.module)
-        imported = self._program.imported(source, len(statement.relative), module)
-        if imported in self.scopes:
-            inside = (only_statement(unit) for unit in imported.order) if imported not in seen else ()
-            return name in self.scopes[imported].module.bound or any(
-                self._may_bring(inner, name, imported, seen | {imported}) for inner in inside
-            )
-        return not canonical(source).startswith("keras.") or brought(source, name) is not None
+    def _may_bring(self, star: cst.ImportFrom, name: str, module: Module) -> bool:
+        """Whether `from somewhere import *` brings a name, as far as it is known what it brings."""
+        for source in self._program.reached_by_stars(self._program.star_source(star, module)):
+            if isinstance(source, Module):
+                brings = name in self.scopes[source].module.bound
+            else:
+                brings = not canonical(source).startswith("keras.") or brought(source, name) is not None
+            if brings:
+                return True
+        return False
 
     def _chosen(
         self,

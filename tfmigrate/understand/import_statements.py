@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeGuard
 
 import libcst as cst
 
@@ -38,6 +39,6 @@ def packages_of(statement: cst.Import | cst.ImportFrom) -> set[str]:
     return {full.split(".")[0] for full in (*source, *(full for _, _, full in imports_of(statement)))}
 
 
-def is_star_import(statement: cst.CSTNode | None) -> bool:
+def is_star_import(statement: cst.CSTNode | None) -> TypeGuard[cst.ImportFrom]:
     """Whether a statement is `from somewhere import *`."""
     return isinstance(statement, cst.ImportFrom) and isinstance(statement.names, cst.ImportStar)

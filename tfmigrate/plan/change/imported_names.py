@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from tfmigrate.understand.blocks import Unit
-from tfmigrate.understand.import_statements import imports_at, is_star_import
+from tfmigrate.understand.import_statements import imports_at
 from tfmigrate.understand.module import Module
 from tfmigrate.understand.program import Program
 from tfmigrate.understand.reaching import bindings_of, reaching
@@ -34,9 +34,8 @@ class ImportedNames:
 
     def of_name(self, name: str, binding: Occurrence | None, module: Module) -> Sequence[Binding]:
         """What binds a name that a module imports, by `binding` or by a star import; none where it is not known."""
-        if binding is not None:
-            return [*self._through(binding, module, frozenset())]
-        return [*self._starred(name, module, frozenset())]
+        seen = frozenset[Module]()
+        return [*(self._in(name, module, seen) if binding is None else self._through(binding, module, seen))]
 
     def of_attribute(self, node: cst.Attribute, module: Module) -> Sequence[Binding]:
         """What binds `settings.path` in the module `settings`; none where it is not known."""
@@ -45,17 +44,18 @@ class ImportedNames:
 
     def _in(self, name: str, module: Module, seen: Set[Module]) -> Iterator[Binding]:
         """What binds a name of the top level of a module, or of the one that it has the name from."""
-        if module in seen or module not in self.scopes or name in self.set_from_outside:
+        if module in seen or name in self.set_from_outside:
             return
-        scopes = self.scopes[module]
-        bindings = reaching(name, scopes.module, scopes)
-        for binding in bindings:
-            if isinstance(binding.node, cst.ImportAlias):
-                yield from self._through(binding, module, seen | {module})
-            else:
-                yield module, binding
-        if not bindings:
-            yield from self._starred(name, module, seen | {module})
+        reached = (source for source in self.program.reached_by_stars(module) if isinstance(source, Module))
+        for source in reached:
+            bindings = reaching(name, self.scopes[source].module, self.scopes[source])
+            for binding in bindings:
+                if isinstance(binding.node, cst.ImportAlias):
+                    yield from self._through(binding, source, seen | {module})
+                else:
+                    yield source, binding
+            if bindings:
+                return
 
     def _through(self, binding: Occurrence, module: Module, seen: Set[Module]) -> Iterator[Binding]:
         """What binds the name that an import takes from a module of the program."""
@@ -65,16 +65,6 @@ class ImportedNames:
             source = self.program.source(statement, module)
             if source is not None:
                 yield from self._in(dotted(alias.name), source, seen)
-
-    def _starred(self, name: str, module: Module, seen: Set[Module]) -> Iterator[Binding]:
-        """A later star import stands before an earlier one, whose names it hides."""
-        for statement, _ in reversed(module.imports):
-            if isinstance(statement, cst.ImportFrom) and is_star_import(statement):
-                source = self.program.source(statement, module)
-                found = [*self._in(name, source, seen)] if source is not None else []
-                if found:
-                    yield from found
-                    return
 
     def _module(self, node: cst.BaseExpression, module: Module) -> Module | None:
         """The module of the program that `settings` or `package.settings` is, by the import of its first word."""

@@ -12,11 +12,12 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.names.imports import in_try
 from tfmigrate.plan.names.tables import Tables
-from tfmigrate.plan.names.taken import Links, Name
+from tfmigrate.plan.names.taken import Name
 from tfmigrate.understand import names
 from tfmigrate.understand.blocks import Unit
 from tfmigrate.understand.import_statements import imports_of
 from tfmigrate.understand.module import Module
+from tfmigrate.understand.program import Program
 from tfmigrate.understand.syntax import dotted
 from tfmigrate.walk import walk
 
@@ -26,7 +27,7 @@ class ModuleImports:
     """The imports of one module, before the edits that they need."""
 
     draft: Draft
-    links: Links
+    program: Program
     gone: Set[Name]
     """Names that the program's modules no longer define."""
     wrapper: Set[Name]
@@ -39,14 +40,14 @@ class ModuleImports:
         stands for any other module."""
         importer, names_in = self.draft.module, statement.names
         kept = [] if isinstance(names_in, cst.ImportStar) else [alias for alias in names_in if alias not in dropped]
-        found = {self.links.module(statement, alias, importer) for alias in kept}
+        found = {self.program.named(statement, alias, importer) for alias in kept}
         if kept or isinstance(names_in, cst.ImportStar):
-            found.add(self.links.source(statement, importer))
+            found.add(self.program.source(statement, importer))
         return found - {importer}
 
     def of_wrapper(self, statement: cst.Import | cst.ImportFrom) -> frozenset[cst.ImportAlias]:
         """The aliases that are multi_gpu_model, whichever module passes it on."""
-        source = self.links.source(statement, self.draft.module)
+        source = self.program.source(statement, self.draft.module)
         return frozenset(
             alias
             for alias, _, full in imports_of(statement)
@@ -56,7 +57,7 @@ class ModuleImports:
 
     def of_gone(self, statement: cst.Import | cst.ImportFrom) -> frozenset[cst.ImportAlias]:
         """The aliases of what no longer exists."""
-        source = self.links.source(statement, self.draft.module)
+        source = self.program.source(statement, self.draft.module)
         if source is None:
             return frozenset()
         return frozenset(a for a, _, _ in imports_of(statement) if (source, dotted(a.name)) in self.gone)

@@ -20,12 +20,13 @@ from tfmigrate.plan.names.joined_imports import joined_imports
 from tfmigrate.plan.names.module_imports import ModuleImports
 from tfmigrate.plan.names.moved import has_uses
 from tfmigrate.plan.names.tables import Tables
-from tfmigrate.plan.names.taken import Links, Name, names_gone, names_of_wrapper, names_taken
+from tfmigrate.plan.names.taken import Name, names_gone, names_of_wrapper, names_taken
 from tfmigrate.plan.names.version_tests import only_for_tensorflow_1
 from tfmigrate.understand.blocks import Unit, is_seam, units_of
 from tfmigrate.understand.exports import lists_of_exports
 from tfmigrate.understand.import_statements import imports_of
 from tfmigrate.understand.module import Module
+from tfmigrate.understand.program import Program
 from tfmigrate.understand.syntax import dotted
 
 
@@ -50,12 +51,12 @@ def _imports_of(
     drafts: Mapping[Module, Draft], planned: Iterable[Module]
 ) -> tuple[dict[Module, ModuleImports], set[Name]]:
     """The imports of each module, and the names that modules take from each other once those of `planned` change."""
-    links = Links.of(drafts)
-    gone, wrapper = names_gone(drafts, links), names_of_wrapper(drafts, links)
+    program = Program(list(drafts))
+    gone, wrapper = names_gone(drafts, program), names_of_wrapper(drafts, program)
     imports = {
-        module: ModuleImports(draft, links, gone, wrapper, draft.vanishing()) for module, draft in drafts.items()
+        module: ModuleImports(draft, program, gone, wrapper, draft.vanishing()) for module, draft in drafts.items()
     }
-    return imports, names_taken(drafts, {module: imports[module].dropped for module in planned}, links)
+    return imports, names_taken(drafts, {module: imports[module].dropped for module in planned}, program)
 
 
 def unused(modules: Set[Module], drafts: Mapping[Module, Draft]) -> set[Module]:
@@ -78,8 +79,8 @@ def imports_only(drafts: Mapping[Module, Draft], moved: Set[Module]) -> tuple[se
     It stays where a use is left in a module that takes the name from there: nothing changes in the module, and that is
     reported.
     """
-    links = Links.of(drafts)
-    wrapper = names_of_wrapper(drafts, links)
+    program = Program(list(drafts))
+    wrapper = names_of_wrapper(drafts, program)
     idle = {
         module
         for module, draft in drafts.items()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Set
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -11,7 +10,7 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Unwrap
 from tfmigrate.understand import names
 from tfmigrate.understand.blocks import Unit
-from tfmigrate.understand.import_statements import imports_of, is_star_import
+from tfmigrate.understand.import_statements import imports_of
 from tfmigrate.understand.module import Module
 from tfmigrate.understand.program import Program
 from tfmigrate.understand.syntax import dotted, root_of
@@ -23,31 +22,7 @@ Drops = Callable[[cst.Import | cst.ImportFrom, Unit, Set[Name]], Set[cst.ImportA
 """The aliases of an import statement that go, where others take these names."""
 
 
-@dataclass(frozen=True)
-class Links:
-    """Which module of a program an import statement means."""
-
-    program: Program
-
-    @classmethod
-    def of(cls, drafts: Mapping[Module, Draft]) -> Links:
-        return cls(Program(list(drafts)))
-
-    def source(self, statement: cst.Import | cst.ImportFrom, importer: Module) -> Module | None:
-        """The module that `from source import ...` takes names from; None if it is not in the program."""
-        if not isinstance(statement, cst.ImportFrom):
-            return None
-        return self.program.source(statement, importer)
-
-    def module(self, statement: cst.Import | cst.ImportFrom, alias: cst.ImportAlias, importer: Module) -> Module | None:
-        """The module that a name of an import is: `import a.b`, `from a import b`; None if it is not in the program."""
-        package, level = "", 0
-        if isinstance(statement, cst.ImportFrom):
-            package, level = dotted(statement.module), len(statement.relative)
-        return self.program.imported(".".join(filter(None, (package, dotted(alias.name)))), level, importer)
-
-
-def names_taken(drafts: Mapping[Module, Draft], drops: Mapping[Module, Drops], links: Links) -> set[Name]:
+def names_taken(drafts: Mapping[Module, Draft], drops: Mapping[Module, Drops], program: Program) -> set[Name]:
     """Every name that some module still takes from another one. `drops`: of the modules whose imports are planned."""
     gone = {module: draft.vanishing() for module, draft in drafts.items()}
     taken = {name for module, draft in drafts.items() for name in _by_attribute(draft, gone[module])}
@@ -55,11 +30,11 @@ def names_taken(drafts: Mapping[Module, Draft], drops: Mapping[Module, Drops], l
         fresh: set[Name] = set()
         for module, draft in drafts.items():
             for statement, unit in module.imports:
-                source = links.source(statement, module)
+                source = program.source(statement, module)
                 if source is None or source is module or not isinstance(statement, cst.ImportFrom):
                     continue
                 if isinstance(statement.names, cst.ImportStar):
-                    offered = names_offered(source, drafts, links)
+                    offered = names_offered(source, drafts, program)
                     fresh.update((source, name) for name in _through_star(draft, offered, gone[module], taken))
                     continue
                 dropped = drops[module](statement, unit, taken) if module in drops else frozenset()
@@ -88,35 +63,13 @@ def _through_star(draft: Draft, offered: Set[str], gone: Set[cst.CSTNode], taken
     yield from (name for name in below if (draft.module, name) in taken)
 
 
-def names_offered(module: Module, drafts: Mapping[Module, Draft], links: Links) -> set[str]:
+def names_offered(module: Module, drafts: Mapping[Module, Draft], program: Program) -> set[str]:
     """The names of a module's top level, with those that star imports bring it from the program's own modules."""
-    own = (source for source in reached_by_stars(module, links) if isinstance(source, Module))
+    own = (source for source in program.reached_by_stars(module) if isinstance(source, Module))
     return {name for source in own for name in drafts[source].scopes.module.bound}
 
 
-def reached_by_stars(module: Module, links: Links) -> Iterator[Module | str]:
-    """A module, and what its star imports bring names of, by way of others too: modules of the program, and by their
-    names those outside it. A later import stands before an earlier one, whose names it hides."""
-    pending: list[Module | str] = [module]
-    seen: set[Module] = set()
-    while pending:
-        current = pending.pop()
-        if isinstance(current, str):
-            yield current
-        elif current not in seen:
-            seen.add(current)
-            yield current
-            stars = [statement for statement, _ in current.imports if is_star_import(statement)]
-            pending.extend(links.source(star, current) or _outside(star) for star in stars)
-
-
-def _outside(star: cst.Import | cst.ImportFrom) -> str:
-    """The module that a star import means, of those outside the program."""
-    assert isinstance(star, cst.ImportFrom)
-    return "." * len(star.relative) + dotted(star.module)
-
-
-def names_gone(drafts: Mapping[Module, Draft], links: Links) -> set[Name]:
+def names_gone(drafts: Mapping[Module, Draft], program: Program) -> set[Name]:
     """The functions and classes that the edits take out, under every name that an import gives them."""
     gone = {
         (module, edit.unit.name.value)
@@ -125,10 +78,10 @@ def names_gone(drafts: Mapping[Module, Draft], links: Links) -> set[Name]:
         if isinstance(edit, Unwrap) and edit.suite is None and isinstance(edit.unit, cst.FunctionDef | cst.ClassDef)
         if module.places[edit.unit].owner is None
     }
-    return _passed_on(gone, drafts, links)
+    return _passed_on(gone, drafts, program)
 
 
-def names_of_wrapper(drafts: Mapping[Module, Draft], links: Links) -> set[Name]:
+def names_of_wrapper(drafts: Mapping[Module, Draft], program: Program) -> set[Name]:
     """The names under which the program's modules import multi_gpu_model, from Keras or from each other."""
     exported = {
         (module, bound)
@@ -137,10 +90,10 @@ def names_of_wrapper(drafts: Mapping[Module, Draft], links: Links) -> set[Name]:
         for _, bound, full in imports_of(statement)
         if names.canonical(full) == names.MULTI_GPU_MODEL
     }
-    return _passed_on(exported, drafts, links)
+    return _passed_on(exported, drafts, program)
 
 
-def _passed_on(known: set[Name], drafts: Mapping[Module, Draft], links: Links) -> set[Name]:
+def _passed_on(known: set[Name], drafts: Mapping[Module, Draft], program: Program) -> set[Name]:
     """Some names, and those under which other modules import them, and others from these."""
     while known:
         fresh = {
@@ -148,7 +101,7 @@ def _passed_on(known: set[Name], drafts: Mapping[Module, Draft], links: Links) -
             for module in drafts
             for statement, _ in module.imports
             for alias, bound, _ in imports_of(statement)
-            if (links.source(statement, module), dotted(alias.name)) in known
+            if (program.source(statement, module), dotted(alias.name)) in known
         }
         if fresh <= known:
             break

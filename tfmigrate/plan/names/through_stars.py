@@ -17,14 +17,14 @@ from tfmigrate.plan.edits import Insert, Rank, Replace
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.plan.names.excused import taken_out
 from tfmigrate.plan.names.public_names import public_names
-from tfmigrate.plan.names.taken import Links, Name, names_offered, names_taken, reached_by_stars
+from tfmigrate.plan.names.taken import Name, names_offered, names_taken
 from tfmigrate.plan.names.target import Target
 from tfmigrate.understand import names
 from tfmigrate.understand.blocks import Unit
 from tfmigrate.understand.import_statements import is_star_import
 from tfmigrate.understand.module import Module
+from tfmigrate.understand.program import Program
 from tfmigrate.understand.stars import brought
-from tfmigrate.understand.syntax import dotted
 
 
 def check_last(context: Context, others: Sequence[CallChange]) -> Iterator[CallChange]:
@@ -77,13 +77,13 @@ class _Star:
     """The modules of Keras that it brings names of, the last one first."""
 
 
-def _links(migration: Migration) -> Links:
-    return Links.of(migration.drafts)
+def _program(migration: Migration) -> Program:
+    return Program(list(migration.drafts))
 
 
 def _taken(migration: Migration) -> Set[Name]:
     """The names that the program's modules take from each other before any import goes."""
-    return names_taken(migration.drafts, {}, migration.once(_links))
+    return names_taken(migration.drafts, {}, migration.once(_program))
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,12 +99,11 @@ class _Stars:
     @cached_property
     def stars(self) -> list[_Star]:
         """In the order of the text."""
-        links, stars = self.context.migration.once(_links), []
+        program, stars = self.context.migration.once(_program), []
         for statement, unit in self._module.imports:
-            if not isinstance(statement, cst.ImportFrom) or not is_star_import(statement):
+            if not is_star_import(statement):
                 continue
-            source = links.source(statement, self._module) or ("" if statement.relative else dotted(statement.module))
-            reached = [source] if isinstance(source, str) else reached_by_stars(source, links)
+            reached = program.reached_by_stars(program.star_source(statement, self._module))
             homes = tuple(home for home in reached if isinstance(home, str) and names.flavour(home))
             if homes and self._module.places[unit].owner is None:
                 stars.append(_Star(statement, unit, homes))
@@ -114,7 +113,7 @@ class _Stars:
     def _defined(self) -> Set[str]:
         """What the modules of the program that star imports reach from here define."""
         migration = self.context.migration
-        return names_offered(self._module, migration.drafts, migration.once(_links))
+        return names_offered(self._module, migration.drafts, migration.once(_program))
 
     @cached_property
     def wanted(self) -> Set[str]:

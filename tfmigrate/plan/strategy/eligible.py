@@ -11,7 +11,6 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import text_of
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.names.taken import Links
 from tfmigrate.plan.strategy.backends import other_backend
 from tfmigrate.plan.strategy.kept import keeper_of
 from tfmigrate.plan.strategy.model_group import Refusal, made_apart, owner_of, template_problem
@@ -23,6 +22,7 @@ from tfmigrate.understand.folding import constant
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
 from tfmigrate.understand.module import Module
 from tfmigrate.understand.objects import receiver_of
+from tfmigrate.understand.program import Program
 from tfmigrate.understand.reaching import values_of
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.signatures import misfit
@@ -197,24 +197,24 @@ def _needed_elsewhere(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> di
     wrapper_classes = {wrapper_class.node: wrapper_class.node.name.value for wrapper_class in dressed.values()}
     if not wrapper_classes:
         return {}
-    links = Links.of(drafts)
+    program = Program(list(drafts))
     own = {node for root in (*wrapper_classes, *dressed) for node in walk(root)}
     needed: dict[cst.ClassDef, str] = {}
     for draft in drafts.values():
-        accounted = own.union(_followed_mentions(draft.module, links))
+        accounted = own.union(_followed_mentions(draft.module, program))
         for node in draft.module.nodes:
             for wrapper_class in _mentioned(node, wrapper_classes, draft) if node not in accounted else ():
                 needed.setdefault(wrapper_class, draft.module.place(node))
     return needed
 
 
-def _followed_mentions(module: Module, links: Links) -> Iterator[cst.CSTNode]:
+def _followed_mentions(module: Module, program: Program) -> Iterator[cst.CSTNode]:
     """The mentions of classes that are changed with them: in lists of exports and in imports of known modules. The name
     of a module that is not known mentions none."""
     for listed in lists_of_exports(module):
         yield from walk(listed)
     for statement, _ in module.imports:
-        if not isinstance(statement, cst.ImportFrom) or links.source(statement, module) is not None:
+        if not isinstance(statement, cst.ImportFrom) or program.source(statement, module) is not None:
             yield from walk(statement)
         elif statement.module is not None:
             yield from walk(statement.module)
