@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -44,6 +45,12 @@ def test_a_name_that_the_first_unnamed_layer_gets_is_taken_by_another_one(layers
     assert actions(file, "TFM281") == ["rewrite"] * told
     assert file.after.count("  # takes the name ") == told
     assert actions(migrate(f"{CLEAR}{text}"), "TFM281") == ["warn"] * told
+
+
+@pytest.mark.parametrize(("version", "told"), [("keras==2.3.1", ["rewrite"]), ("keras==3.0.0", [])])
+def test_keras_3_counted_as_it_does_today(version: str, told: list[str]) -> None:
+    text = HEAD.format(keras="keras", layers=f"{FIRST}, LeakyReLU(name='leaky_re_lu')")
+    assert actions(migrate(text, replace(SETTINGS, from_version=version)), "TFM281") == told
 
 
 TWO = """\

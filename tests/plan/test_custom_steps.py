@@ -105,6 +105,7 @@ for a, b in data:
 def test_a_batch_that_is_whole_on_every_replica_is_told() -> None:
     line = len((MADE + LOOP).splitlines())
     assert told(MADE + LOOP) == [("TFM420", line)]
+    assert told(MADE + LOOP.replace("args=(a, b)", "(a, b)")) == [("TFM420", line)]
     assert told(MADE + LOOP.replace("for a, b in data", "for i, (a, b) in enumerate(data)")) == [("TFM420", line)]
     assert told(MADE + LOOP.replace("for a, b in data", "for a in data").replace("(a, b)", "(a,)")) == [
         ("TFM420", line)

@@ -92,6 +92,7 @@ def test_a_function_that_makes_no_batch_stays(lines: str) -> None:
         GENERATOR.format("yield a, [0, 1]") + TRAIN,
         GENERATOR.format("yield {'a': a}, b") + TRAIN,
         GENERATOR.format("yield [a, b]") + "list(rows())",
+        GENERATOR.format("yield [a, b]") + "scaler.fit(rows())",
         GENERATOR.format("yield [a, b]") + "model.predict(rows(), steps=3)",
         GENERATOR.format("pair = load()\n        yield pair, c") + TRAIN,
         GENERATOR.format(

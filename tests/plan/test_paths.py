@@ -115,6 +115,8 @@ def test_other_names_stay(body: str) -> None:
     [
         ("'%s/%s' % (sys.argv[1], sys.argv[2])", "make sure"),
         ("'{}/{}'.format(*sys.argv)", "this path ends in '{}/{}'"),
+        ("'{}/{}'.format('a.h5', *sys.argv)", "this path ends in '{}/{}'"),
+        ("'{}/{}'.format(*sys.argv, 'a', 'a.h5')", "this path ends in '{}/{}'"),
         ("'{}/{}'.format(sys.argv[1], sys.argv[2])", "make sure"),
         ("'{}/{:03d}'.format(sys.argv[1], 3)", "this path ends in '{}/{:03d}'"),
         ("'{}/{!r}'.format(sys.argv[1], 'a.h5')", "this path ends in '{}/{!r}'"),
