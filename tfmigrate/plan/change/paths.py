@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from string import Formatter
 
 import libcst as cst
 
 from tfmigrate.file_names import shape_of
-from tfmigrate.plan.change.calls import text_of, truth_of
+from tfmigrate.plan.change.calls import truth_of
 from tfmigrate.plan.change.imported_names import Binding, ImportedNames
+from tfmigrate.plan.change.text_pieces import Fixed, pieces_of
 from tfmigrate.understand.blocks import Unit
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.module import Module
@@ -48,49 +48,9 @@ def ending_of(
 
 def _last_part(node: cst.BaseExpression, facts: Facts) -> cst.BaseExpression | None:
     """The part of a text that is put together which holds its end."""
-    if isinstance(node, cst.BinaryOperation):
-        if isinstance(node.operator, cst.Modulo):
-            return _filled_in(node) or node.left
-        return node.right
-    if isinstance(node, cst.Call):
-        if node.args and facts.called(node) == "os.path.join":
-            return node.args[-1].value
-        if len(node.args) == 1 and isinstance(node.func, cst.Name) and node.func.value == "str":
-            return node.args[0].value
-        if isinstance(node.func, cst.Attribute) and node.func.attr.value == "format":
-            return _formatted_in(node) or node.func.value
-    if isinstance(node, cst.FormattedString) and node.parts:
-        last = node.parts[-1]
-        plain = isinstance(last, cst.FormattedStringExpression) and last.format_spec is None and last.conversion is None
-        return last.expression if isinstance(last, cst.FormattedStringExpression) and plain else None
-    return None
-
-
-def _filled_in(node: cst.BinaryOperation) -> cst.BaseExpression | None:
-    """What `'%s/%s' % (folder, name)` ends with: `name`; None where its text ends in nothing that is filled in so."""
-    if not (text_of(node.left) or "").endswith("%s"):
-        return None
-    if not isinstance(node.right, cst.Tuple):
-        return node.right
-    last = node.right.elements[-1] if node.right.elements else None
-    return last.value if isinstance(last, cst.Element) else None
-
-
-def _formatted_in(call: cst.Call) -> cst.BaseExpression | None:
-    """The same of `'{}/{}'.format(folder, name)`."""
-    text = text_of(call.func.value) if isinstance(call.func, cst.Attribute) else None
-    if text is None or any(argument.star for argument in call.args):
-        return None
-    try:
-        gaps = [(name, spec, conversion) for _, name, spec, conversion in Formatter().parse(text)]
-    except ValueError:  # a brace on its own
-        return None
-    if not gaps or gaps[-1][0] is None or gaps[-1][1:] != ("", None):
-        return None
-    last = gaps[-1][0] or str(sum(name == "" for name, _, _ in gaps) - 1)
-    named = {argument.keyword.value: argument.value for argument in call.args if argument.keyword is not None}
-    placed = [argument.value for argument in call.args if argument.keyword is None]
-    return {**named, **{str(place): value for place, value in enumerate(placed)}}.get(last)
+    last = next(reversed(pieces_of(node, facts) or ()), None)
+    part = last.node if isinstance(last, Fixed) else last
+    return part if part is not node else None
 
 
 @dataclass(frozen=True)
