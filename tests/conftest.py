@@ -206,6 +206,17 @@ def git(*arguments: str, cwd: Path | None = None) -> str:
     return done.stdout
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """What is named on the command line is taken from the deepest folders first: where a file of a folder above is named
+    before, pytest 9.1 makes the folders below it anew and forgets the fixtures of their conftest.py."""
+
+    def depth(argument: str) -> int:
+        path = Path(argument.partition("::")[0]).resolve()
+        return len((path if path.is_dir() else path.parent).parts)
+
+    config.args.sort(key=depth, reverse=True)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """For xdist: what takes long comes first, so that no worker is left alone with it at the end; and the tests of a
