@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import libcst as cst
@@ -43,7 +43,7 @@ _LARGE_EPSILON = 1e-5
 """With 1e-3 losses were 0.04 to 0.4 off after 190 steps, with 1e-7 1e-5 to 1e-4 (TFM304)."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Optimizer:
     """What one call is given now. Each step changes the arguments, and the next sees what the others left."""
 
@@ -56,11 +56,11 @@ class Optimizer:
     tf: str
     divided: bool
     """Whether a callback does what its `decay=` did."""
+    arguments: list[Argument] = field(init=False)
+    """As they stand after the steps so far."""
 
-    @cached_property
-    def arguments(self) -> list[Argument]:
-        """As they stand after the steps so far."""
-        return list(unchanged(self.call.args))
+    def __post_init__(self) -> None:
+        self.arguments = list(unchanged(self.call.args))
 
     @cached_property
     def known(self) -> str:
