@@ -207,8 +207,8 @@ def git(*arguments: str, cwd: Path | None = None) -> str:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """What is named on the command line is taken from the deepest folders first: where a file of a folder above is named
-    before, pytest 9.1 makes the folders below it anew and forgets the fixtures of their conftest.py."""
+    """The deepest of the folders that are named come first: pytest 9.1 makes the folders in one anew for each file of
+    it that is named, and forgets the fixtures of their conftest.py."""
 
     def depth(argument: str) -> int:
         path = Path(argument.partition("::")[0]).resolve()

@@ -8,6 +8,7 @@ from tfmigrate.understand import containers, machine
 from tfmigrate.understand.contents import is_keras, models_of, sites_of
 from tfmigrate.understand.joins import grown, join, with_item
 from tfmigrate.understand.lifecycle import Toggle
+from tfmigrate.understand.ordering import in_order
 from tfmigrate.understand.state import State, Walker
 from tfmigrate.understand.values import (
     Arguments,
@@ -20,7 +21,6 @@ from tfmigrate.understand.values import (
     Parallel,
     Parameter,
     Value,
-    in_order,
     options,
 )
 

@@ -17,6 +17,7 @@ from tfmigrate.understand.joins import join
 from tfmigrate.understand.library import call_library
 from tfmigrate.understand.lifecycle import MODEL_METHODS, TRAINING, Use
 from tfmigrate.understand.methods import call_method, grow
+from tfmigrate.understand.ordering import in_order
 from tfmigrate.understand.origins import may_be_model
 from tfmigrate.understand.parameters import positional
 from tfmigrate.understand.state import State, Walker
@@ -36,7 +37,6 @@ from tfmigrate.understand.values import (
     Symbol,
     Value,
     Visible,
-    in_order,
     options,
     unbound,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence, Set
+from collections.abc import Container
 from contextlib import nullcontext
 
 import libcst as cst
@@ -11,6 +11,7 @@ from tfmigrate.understand import names
 from tfmigrate.understand.blocks import units_of
 from tfmigrate.understand.contents import all_sites
 from tfmigrate.understand.functions import define, enter, name_of, sees_object, unknown_arguments
+from tfmigrate.understand.method_order import makers_first
 from tfmigrate.understand.parameters import positional
 from tfmigrate.understand.state import State, Walker
 from tfmigrate.understand.syntax import dotted
@@ -108,88 +109,13 @@ def walk_methods(walker: Walker, cls: ClassValue, mentioned: Container[str]) -> 
     """
     state = walker.state
     instance = state.instances.get(cls) or _new_instance(state, cls)
-    for method in _makers_first(sorted(cls.methods(), key=lambda each: name_of(each) in mentioned)):
+    for method in makers_first(sorted(cls.methods(), key=lambda each: name_of(each) in mentioned)):
         same = method.owner is cls or not sees_object(method)
         done = method.node in state.entered if same else (cls, method.node) in state.entered_on
         if not done:
             note_walked(state, cls, method)
             with nullcontext() if name_of(method) == "__init__" else state.perhaps():
                 enter(walker, method, ((None, instance), *unknown_arguments(walker, method)[1:]), None, None)
-
-
-def _makers_first(methods: Sequence[FunctionValue]) -> Iterator[FunctionValue]:
-    """`__init__`, then the others, each after those that set what it reads, unless they need each other.
-
-    Of those that need each other the ones come first that make what they read themselves, and of these the outermost:
-    `fit()` calls `build()`, and `wrap()` replaces the model that one of them must have made.
-    """
-    order = _Order(methods)
-    left = dict.fromkeys(sorted(methods, key=lambda one: name_of(one) != "__init__"))
-    while left:
-        chosen = order.next_of(left)
-        del left[chosen]
-        yield chosen
-
-
-class _Order:
-    """Which methods of an object need which others."""
-
-    def __init__(self, methods: Sequence[FunctionValue]) -> None:
-        by_name = {name_of(method): method for method in methods}
-        self._called = {method: [by_name[n] for n in method.attributes if n in by_name] for method in methods}
-        setting = _with_those_of(self._called, {method: set(method.attributes_set) for method in methods})
-        begun = _with_those_of(self._called, {method: set(method.attributes_made) for method in methods})
-        self._of_all = _needs(setting, {method: method.attributes for method in methods})
-        """Those that set what a method mentions."""
-        self._of_read_first = _needs(begun, {each: each.attributes_read_first - begun[each] for each in methods})
-        """Those that make what a method reads before it makes it itself."""
-        self._of_others = _needs(setting, {method: method.attributes - setting[method] for method in methods})
-        """Those that set what a method mentions and does not set itself."""
-
-    def next_of(self, left: Collection[FunctionValue]) -> FunctionValue:
-        """The one of some methods to walk first."""
-        first = next(iter(left))
-        if name_of(first) == "__init__":
-            return first
-        free = next(self._free(self._of_all, left), None) or self._outermost_that_makes(left)
-        return free or next(self._free(self._of_others, left), first)
-
-    def _outermost_that_makes(self, left: Collection[FunctionValue]) -> FunctionValue | None:
-        """One that makes what it reads, and that no other such one calls."""
-        making = list(self._free(self._of_read_first, left))
-        inner = {helper for method in making for helper in self._called[method] if helper is not method}
-        return next((method for method in making if method not in inner), None)
-
-    @staticmethod
-    def _free(needs: _Needs, left: Collection[FunctionValue]) -> Iterator[FunctionValue]:
-        """The methods that need none of the others that are left."""
-        return (method for method in left if needs[method].isdisjoint(left))
-
-
-_Attributes = Mapping[FunctionValue, Set[str]]
-_Needs = Mapping[FunctionValue, Set[FunctionValue]]
-
-
-def _with_those_of(called: Mapping[FunctionValue, Sequence[FunctionValue]], own: _Attributes) -> _Attributes:
-    """The attributes of each method with those of the methods that it calls on its object."""
-    reached = {method: set(attributes) for method, attributes in own.items()}
-    grown = True
-    while grown:
-        sizes = [len(attributes) for attributes in reached.values()]
-        for method, inner in called.items():
-            reached[method].update(*(reached[helper] for helper in inner))
-        grown = sizes != [len(attributes) for attributes in reached.values()]
-    return reached
-
-
-def _needs(providing: _Attributes, read: _Attributes) -> _Needs:
-    """The other methods that make an attribute which a method reads."""
-    return {
-        method: {
-            maker for maker, attributes in providing.items() if maker is not method and not names.isdisjoint(attributes)
-        }
-        for method, names in read.items()
-    }
 
 
 def note_walked(state: State, cls: ClassValue, method: FunctionValue) -> None:

@@ -9,6 +9,7 @@ import libcst as cst
 
 from tfmigrate.understand.contents import holds_model, is_keras
 from tfmigrate.understand.joins import join
+from tfmigrate.understand.ordering import in_order
 from tfmigrate.understand.other_data import value_for, with_data
 from tfmigrate.understand.parameters import nameable, positional
 from tfmigrate.understand.state import State, Walker
@@ -27,7 +28,6 @@ from tfmigrate.understand.values import (
     Parameter,
     Site,
     Value,
-    in_order,
 )
 
 

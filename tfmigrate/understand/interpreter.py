@@ -29,6 +29,7 @@ from tfmigrate.understand.joins import join
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.module import Module
 from tfmigrate.understand.numbers import calculated
+from tfmigrate.understand.ordering import in_order
 from tfmigrate.understand.parameters import positional
 from tfmigrate.understand.program import Program
 from tfmigrate.understand.state import State
@@ -47,7 +48,6 @@ from tfmigrate.understand.values import (
     Symbol,
     Value,
     Visible,
-    in_order,
     options,
     unbound,
 )

@@ -15,6 +15,7 @@ from tfmigrate.understand.contents import all_models, all_opaque_sites, is_keras
 from tfmigrate.understand.functions import call_function
 from tfmigrate.understand.joins import grown, join
 from tfmigrate.understand.lifecycle import Use
+from tfmigrate.understand.ordering import in_order
 from tfmigrate.understand.state import State, Walker
 from tfmigrate.understand.tensors import combined, layered
 from tfmigrate.understand.values import (
@@ -37,7 +38,6 @@ from tfmigrate.understand.values import (
     StrategyObject,
     Value,
     Visible,
-    in_order,
     is_tensor,
     options,
 )

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from operator import attrgetter
 from typing import TYPE_CHECKING, Union
 
 import libcst as cst
@@ -13,8 +12,7 @@ import libcst as cst
 from tfmigrate.understand import names
 from tfmigrate.understand.blocks import Unit
 from tfmigrate.understand.module import Module
-from tfmigrate.understand.parameters import first_parameter
-from tfmigrate.walk import children, walk
+from tfmigrate.walk import children
 
 if TYPE_CHECKING:
     from tfmigrate.understand.lifecycle import Wrap
@@ -163,60 +161,6 @@ class FunctionValue:
     @cached_property
     def is_generator(self) -> bool:
         return isinstance(self.node, cst.FunctionDef) and contains_yield(self.node)
-
-    @cached_property
-    def attributes(self) -> frozenset[str]:
-        """The attributes of its object that a method mentions."""
-        return frozenset(self._attributes(self.node.body))
-
-    @cached_property
-    def attributes_set(self) -> frozenset[str]:
-        """Those that it assigns to, or to whose items and attributes."""
-        parts = (part for part in walk(self.node.body) if isinstance(part, cst.AssignTarget | cst.AnnAssign))
-        return frozenset(name for part in parts for name in self._attributes(part.target))
-
-    @property
-    def attributes_read_first(self) -> frozenset[str]:
-        """Those that it reads, or calls, above the first line that assigns to them."""
-        return self._first_mentions[0]
-
-    @property
-    def attributes_made(self) -> frozenset[str]:
-        """Those that it assigns to without having read them."""
-        return self._first_mentions[1]
-
-    @cached_property
-    def _first_mentions(self) -> tuple[frozenset[str], frozenset[str]]:
-        read: set[str] = set()
-        assigned_first: set[str] = set()
-        for part, assigned in _in_order_of_evaluation(self.node.body):
-            if isinstance(part, cst.Attribute):
-                (assigned_first if assigned else read).update(set(self._attributes_of(part)) - assigned_first - read)
-        return frozenset(read), frozenset(assigned_first)
-
-    def _attributes(self, node: cst.CSTNode) -> Iterator[str]:
-        for part in walk(node):
-            if isinstance(part, cst.Attribute):
-                yield from self._attributes_of(part)
-
-    def _attributes_of(self, node: cst.Attribute) -> Iterator[str]:
-        if isinstance(node.value, cst.Name) and node.value.value == first_parameter(self.node):
-            yield node.attr.value
-
-
-def _in_order_of_evaluation(node: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, bool]]:
-    """All in a node, what is assigned before what it is assigned to; each with whether it is assigned to."""
-    if isinstance(node, cst.Assign | cst.AnnAssign):
-        if node.value is not None:
-            yield from _in_order_of_evaluation(node.value)
-        for target in [assigned.target for assigned in node.targets] if isinstance(node, cst.Assign) else [node.target]:
-            for part in [element.value for element in target.elements] if isinstance(target, cst.Tuple) else [target]:
-                yield part, True
-                yield from _in_order_of_evaluation(part)
-    else:
-        yield node, False
-        for child in children(node):
-            yield from _in_order_of_evaluation(child)
 
 
 def is_of_the_program(value: Value) -> bool:
@@ -482,51 +426,6 @@ def options(value: Value) -> frozenset[Value]:
 def function_of(callee: Value) -> FunctionValue | None:
     """The function of the program that a callee is, or the method of one of its classes."""
     return callee if isinstance(callee, FunctionValue) else callee.function if isinstance(callee, Method) else None
-
-
-def in_order(value: Value) -> list[Value]:
-    """The alternatives in an order that is the same in every run, which that of a set is not."""
-    return ordered(options(value))
-
-
-def ordered(values: Collection[Value]) -> list[Value]:
-    """Values in an order that is the same in every run."""
-    return sorted(values, key=_rank) if len(values) > 1 else list(values)
-
-
-def _rank(value: Value) -> tuple[str, ...]:
-    """What tells two alternatives apart by the text of the program alone."""
-    kind = type(value).__name__
-    if isinstance(value, Symbol):
-        return kind, value.name
-    if isinstance(value, Method):
-        return kind, value.name, *_rank(value.receiver)
-    if isinstance(value, Instance):
-        return kind, *_rank(value.cls), *_place(value.site)
-    if isinstance(value, FunctionValue | ClassValue):
-        return kind, value.closure.module.path, f"{value.closure.module.order.get(value.node, 0):09}"
-    if isinstance(value, ModelObject | StrategyObject | EstimatorPart):
-        return kind, *_place(value.site)
-    if isinstance(value, Parallel):
-        return kind, *_place(value.wrap.site)
-    if isinstance(value, Opaque):
-        return kind, value.origin, *_places(value.sites)
-    if isinstance(value, Made):
-        return kind, value.kind, value.name, *_places(value.sites)
-    return kind, repr(value.value) if isinstance(value, Literal) else ""
-
-
-def _place(site: Site | None) -> tuple[str, ...]:
-    return site.place if site is not None else ()
-
-
-def _places(sites: Sites) -> Iterator[str]:
-    return (text for site in sites_in_order(sites) for text in site.place)
-
-
-def sites_in_order(sites: Iterable[Site]) -> list[Site]:
-    """Places in an order that is the same in every run."""
-    return sorted(sites, key=attrgetter("place"))
 
 
 _WITH_YIELDS_OF_THEIR_OWN = frozenset((cst.FunctionDef, cst.Lambda))

@@ -18,10 +18,11 @@ from tfmigrate.plan.edits import Argument, Arguments
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.module import Module
+from tfmigrate.understand.ordering import ordered
 from tfmigrate.understand.reaching import bound_once
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.syntax import dotted
-from tfmigrate.understand.values import ClassValue, FunctionValue, Instance, Literal, Made, Opaque, Value, ordered
+from tfmigrate.understand.values import ClassValue, FunctionValue, Instance, Literal, Made, Opaque, Value
 
 _HELPER = "as_dataset"
 _KEPT = "as_dataset_of"

@@ -17,7 +17,8 @@ from tfmigrate.result import Action
 from tfmigrate.understand.blocks import Unit, only_statement
 from tfmigrate.understand.lifecycle import ProgramFacts, Use
 from tfmigrate.understand.module import Module
-from tfmigrate.understand.values import EstimatorPart, Frame, StrategyObject, Value, options, ordered
+from tfmigrate.understand.ordering import ordered
+from tfmigrate.understand.values import EstimatorPart, Frame, StrategyObject, Value, options
 from tfmigrate.written import Written
 
 ESTIMATOR = ("model_fn", "model_dir", "config", "params", "warm_start_from")

@@ -13,9 +13,10 @@ from tfmigrate.plan.edits import Insert, Replace
 from tfmigrate.plan.estimator.migration import Migration, settings_of
 from tfmigrate.plan.estimator.strategy_calls import arms_of, default_of, one_device, own_strategy
 from tfmigrate.understand.lifecycle import ProgramFacts
+from tfmigrate.understand.ordering import ordered
 from tfmigrate.understand.reaching import sole_assignment
 from tfmigrate.understand.unreached import ENDING, leaves
-from tfmigrate.understand.values import EstimatorPart, FunctionValue, Literal, StrategyObject, Value, options, ordered
+from tfmigrate.understand.values import EstimatorPart, FunctionValue, Literal, StrategyObject, Value, options
 from tfmigrate.walk import values_returned, walk
 
 

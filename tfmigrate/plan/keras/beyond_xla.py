@@ -18,7 +18,8 @@ from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.contents import models_of
 from tfmigrate.understand.lifecycle import Facts, Use, Wrap
 from tfmigrate.understand.module import Module
-from tfmigrate.understand.values import ClassValue, ModelObject, Parallel, Partial, Value, function_of, options, ordered
+from tfmigrate.understand.ordering import ordered
+from tfmigrate.understand.values import ClassValue, ModelObject, Parallel, Partial, Value, function_of, options
 from tfmigrate.walk import calls_in
 
 _TAKES = "jit_compile"

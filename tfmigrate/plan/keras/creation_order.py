@@ -14,8 +14,9 @@ from tfmigrate.plan.names.context import Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.module import Module
+from tfmigrate.understand.ordering import ordered
 from tfmigrate.understand.unreached import leaves
-from tfmigrate.understand.values import ClassValue, FunctionValue, Method, Opaque, Symbol, Value, ordered
+from tfmigrate.understand.values import ClassValue, FunctionValue, Method, Opaque, Symbol, Value
 from tfmigrate.walk import children, walk
 
 NAMED_IN_APPLICATIONS = frozenset({"Dense", "Embedding", "LSTM", "GRU", "TimeDistributed", "Bidirectional"})

@@ -13,11 +13,12 @@ from tfmigrate.plan.names.context import Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.module import Module
+from tfmigrate.understand.ordering import ordered
 from tfmigrate.understand.parameters import positional
 from tfmigrate.understand.reaching import default_of, parameters_of, reaching
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.syntax import dotted
-from tfmigrate.understand.values import ClassValue, FunctionValue, Symbol, Value, ordered
+from tfmigrate.understand.values import ClassValue, FunctionValue, Symbol, Value
 from tfmigrate.walk import calls_in, walk
 
 

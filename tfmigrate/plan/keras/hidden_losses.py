@@ -14,7 +14,8 @@ from tfmigrate.plan.keras.compiled_functions import called, compiled
 from tfmigrate.plan.keras.mixed_samples import Reader
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.module import Module
-from tfmigrate.understand.values import FunctionValue, ordered
+from tfmigrate.understand.ordering import ordered
+from tfmigrate.understand.values import FunctionValue
 from tfmigrate.walk import walk
 
 

@@ -23,8 +23,9 @@ from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.contents import all_models
 from tfmigrate.understand.lifecycle import TRAINING, Facts, Use
 from tfmigrate.understand.module import Module
+from tfmigrate.understand.ordering import ordered
 from tfmigrate.understand.reaching import bindings_of, default_of, is_parameter
-from tfmigrate.understand.values import FunctionValue, ModelObject, ordered
+from tfmigrate.understand.values import FunctionValue, ModelObject
 from tfmigrate.written import Code
 
 

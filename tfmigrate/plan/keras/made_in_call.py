@@ -19,9 +19,10 @@ from tfmigrate.understand import names
 from tfmigrate.understand.blocks import only_statement, units_of
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.module import Module
+from tfmigrate.understand.ordering import ordered
 from tfmigrate.understand.reaching import parameters_of
 from tfmigrate.understand.syntax import sole_name, sole_target
-from tfmigrate.understand.values import FunctionValue, Value, ordered
+from tfmigrate.understand.values import FunctionValue, Value
 from tfmigrate.walk import walk
 from tfmigrate.written import Code
 

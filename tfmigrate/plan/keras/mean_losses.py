@@ -15,8 +15,9 @@ from tfmigrate.plan.keras.mixed_samples import Reader
 from tfmigrate.plan.keras.sample_shapes import SampleShape, is_whole_reduction
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.module import Module
+from tfmigrate.understand.ordering import ordered
 from tfmigrate.understand.syntax import dotted, last_attribute, sole_name
-from tfmigrate.understand.values import FunctionValue, ModelObject, ordered
+from tfmigrate.understand.values import FunctionValue, ModelObject
 from tfmigrate.walk import calls_in, nodes_in
 from tfmigrate.written import Code
 

@@ -15,8 +15,9 @@ from tfmigrate.plan.keras.sample_shapes import REDUCTIONS, SampleShape, axes_of,
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.module import Module
+from tfmigrate.understand.ordering import ordered
 from tfmigrate.understand.reaching import default_of
-from tfmigrate.understand.values import FunctionValue, Literal, Parameter, Symbol, Value, ordered
+from tfmigrate.understand.values import FunctionValue, Literal, Parameter, Symbol, Value
 from tfmigrate.walk import calls_in, walk
 
 

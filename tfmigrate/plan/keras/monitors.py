@@ -20,9 +20,10 @@ from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.ordering import in_order
 from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.reaching import default_of, explicit, parameters_of
-from tfmigrate.understand.values import FunctionValue, Items, Literal, in_order
+from tfmigrate.understand.values import FunctionValue, Items, Literal
 from tfmigrate.walk import words_in
 from tfmigrate.written import Code, joined, shown
 

@@ -16,8 +16,9 @@ from tfmigrate.plan.names.tables import Tables
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.ordering import in_order
 from tfmigrate.understand.syntax import dotted
-from tfmigrate.understand.values import Mapping, Opaque, Parameter, Symbol, Value, in_order, options, unbound
+from tfmigrate.understand.values import Mapping, Opaque, Parameter, Symbol, Value, options, unbound
 
 
 def check(context: Context) -> Iterator[CallChange]:

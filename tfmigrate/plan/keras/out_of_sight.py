@@ -17,20 +17,11 @@ from tfmigrate.understand.contents import is_layer, models_of
 from tfmigrate.understand.lifecycle import INFERENCE, Facts, ProgramFacts
 from tfmigrate.understand.module import Module
 from tfmigrate.understand.objects import receiver_of
+from tfmigrate.understand.ordering import ordered
 from tfmigrate.understand.reaching import bindings_of, is_parameter
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.syntax import dotted
-from tfmigrate.understand.values import (
-    Frame,
-    Method,
-    ModelObject,
-    Parameter,
-    Symbol,
-    Value,
-    is_tensor,
-    options,
-    ordered,
-)
+from tfmigrate.understand.values import Frame, Method, ModelObject, Parameter, Symbol, Value, is_tensor, options
 from tfmigrate.walk import calls_in
 
 

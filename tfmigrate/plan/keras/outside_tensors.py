@@ -13,11 +13,12 @@ from tfmigrate.plan.keras.compiled_functions import Shown, called, compiled, par
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.module import Module
+from tfmigrate.understand.ordering import ordered
 from tfmigrate.understand.parameters import positional
 from tfmigrate.understand.reaching import bindings_of, value_of
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.syntax import root_name
-from tfmigrate.understand.values import FunctionValue, Items, Made, Method, Partial, Value, options, ordered
+from tfmigrate.understand.values import FunctionValue, Items, Made, Method, Partial, Value, options
 from tfmigrate.understand.values import Mapping as Known
 from tfmigrate.walk import walk
 

@@ -12,10 +12,11 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.compiled_functions import compiled
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Facts
+from tfmigrate.understand.ordering import ordered
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.syntax import last_attribute
-from tfmigrate.understand.values import FunctionValue, ordered
+from tfmigrate.understand.values import FunctionValue
 from tfmigrate.walk import calls_in, nodes_in
 
 PYTHON_CALLS = frozenset(

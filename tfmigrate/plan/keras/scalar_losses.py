@@ -13,7 +13,8 @@ from tfmigrate.plan.keras.mean_losses import as_rows
 from tfmigrate.plan.keras.sample_shapes import is_whole_reduction
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.module import Module
-from tfmigrate.understand.values import FunctionValue, ModelObject, ordered
+from tfmigrate.understand.ordering import ordered
+from tfmigrate.understand.values import FunctionValue, ModelObject
 from tfmigrate.walk import walk
 
 

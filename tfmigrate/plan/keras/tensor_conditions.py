@@ -17,11 +17,12 @@ from tfmigrate.plan.keras.own_layers import calls_of_layers
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.module import Module
+from tfmigrate.understand.ordering import ordered
 from tfmigrate.understand.parameters import positional
 from tfmigrate.understand.reaching import bindings_of, explicit, is_parameter, value_of
 from tfmigrate.understand.scopes import Occurrence, Scopes
 from tfmigrate.understand.syntax import asked_in, dotted, last_attribute
-from tfmigrate.understand.values import FunctionValue, Partial, Value, function_of, ordered
+from tfmigrate.understand.values import FunctionValue, Partial, Value, function_of
 from tfmigrate.walk import calls_in, nodes_in, walk
 
 _Function = cst.FunctionDef | cst.Lambda

@@ -7,7 +7,8 @@ from tfmigrate.plan.strategy.model_group import concerns
 from tfmigrate.understand.contents import models_of, opaque_sites
 from tfmigrate.understand.lifecycle import ProgramFacts, Wrap
 from tfmigrate.understand.module import Module
-from tfmigrate.understand.values import ModelObject, Opaque, Parameter, Site, in_order, options, sites_in_order
+from tfmigrate.understand.ordering import in_order, sites_in_order
+from tfmigrate.understand.values import ModelObject, Opaque, Parameter, Site, options
 
 
 def trail_of(wrap: Wrap, facts: ProgramFacts) -> tuple[str, ...]:
