@@ -34,8 +34,8 @@ from tfmigrate.plan import codes
 
 ROOT = Path(__file__).resolve().parent.parent
 PLAN = ROOT / "tfmigrate" / "plan"
-CARRIER = ROOT / "tfmigrate" / "understand" / "carrier.py"
-"""Decides too: whether an expression may be written at another place."""
+CARRIER = tuple(ROOT / "tfmigrate" / "understand" / name for name in ("carrier.py", "substitution.py"))
+"""They decide too: whether an expression may be written at another place."""
 SEEDS = (1, 41, 42, 43, 51, 52, 61, 73, 74)
 DRAWS = 20
 SECONDS = 900
@@ -285,7 +285,7 @@ def main() -> int:
     parser.add_argument("--module", help="draw from one module, by its path below tfmigrate/")
     parser.add_argument("--seconds", type=float, default=SECONDS)
     chosen = parser.parse_args()
-    paths = [ROOT / "tfmigrate" / chosen.module] if chosen.module else sorted((*PLAN.rglob("*.py"), CARRIER))
+    paths = [ROOT / "tfmigrate" / chosen.module] if chosen.module else sorted((*PLAN.rglob("*.py"), *CARRIER))
     seeds = SEEDS if chosen.seed is None else (chosen.seed,)
     numbers = range(1, chosen.draws + 1) if chosen.draw is None else (chosen.draw,)
     draws = [(seed, number) for seed in seeds for number in numbers]

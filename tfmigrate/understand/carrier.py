@@ -8,27 +8,24 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Protocol
 
 import libcst as cst
 
-from tfmigrate.understand import own_attributes
 from tfmigrate.understand.blocks import Unit, only_statement
-from tfmigrate.understand.expressions import names_in, operands
-from tfmigrate.understand.folding import constant, folded
+from tfmigrate.understand.folding import constant
 from tfmigrate.understand.import_statements import imports_at, imports_of, is_star_import
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.module import Module
 from tfmigrate.understand.names import canonical
-from tfmigrate.understand.objects import beginning, kept_as, methods_in, receiver_of, setters_of
+from tfmigrate.understand.objects import beginning, kept_as, methods_in, setters_of
 from tfmigrate.understand.on_the_way import (
     FunctionRun,
     changed_on_the_way,
     functions_on_the_way,
     line_sets_attribute_of,
     lines_on_the_way,
-    literal_key,
     sets_attribute_of,
 )
 from tfmigrate.understand.program import Program
@@ -36,9 +33,9 @@ from tfmigrate.understand.purity import is_impure, is_pure
 from tfmigrate.understand.reaching import holder_of, is_parameter, origin, reaching
 from tfmigrate.understand.scopes import LexicalScope, Occurrence, Scopes
 from tfmigrate.understand.stars import brought
-from tfmigrate.understand.syntax import dotted
+from tfmigrate.understand.substitution import Substitution, Unavailable, Way
 from tfmigrate.understand.values import ClassValue, Frame, Instance, ModelObject, Site, Visible
-from tfmigrate.walk import children, nodes_in, walk
+from tfmigrate.walk import children, walk
 from tfmigrate.written import Written
 
 _LONGEST = 400
@@ -80,24 +77,24 @@ class Carrier:
         what counts the GPUs of the machine, to be written for a call that does where the call cannot be.
         """
         try:
-            return self._meaning(node, source, _Way(target, before, visible))
-        except _Unavailable:
+            return self._meaning(node, source, Way(target, before, visible))
+        except Unavailable:
             return None
 
-    def _meaning(self, node: cst.BaseExpression, source: Site, way: _Way) -> Written:
-        """As at(). Raises _Unavailable."""
+    def _meaning(self, node: cst.BaseExpression, source: Site, way: Way) -> Written:
+        """As at(). Raises Unavailable."""
         step = (source, node)
         if step in way.steps:
-            raise _Unavailable  # it is made of itself
+            raise Unavailable  # it is made of itself
         if step not in way.known:
-            carried = _Substitution(self, source, replace(way, steps=way.steps | {step})).expression(node)
+            carried = Substitution(self, source, replace(way, steps=way.steps | {step})).expression(node)
             way.known[step] = Written.at(node, {node: carried} if carried is not None else {})
         if len(way.known[step].text) > _LONGEST:
-            raise _Unavailable
+            raise Unavailable
         return way.known[step]
 
-    def name(self, name: str, source: Site, way: _Way) -> Written | None:
-        """What to write for a plain name; None to keep it. Raises _Unavailable."""
+    def name(self, name: str, source: Site, way: Way) -> Written | None:
+        """What to write for a plain name; None to keep it. Raises Unavailable."""
         frame, target = source.frame, way.target
         scopes = self.scopes[frame.module]
         scope = scopes.by_node[frame.function or frame.module.tree]
@@ -105,7 +102,7 @@ class Carrier:
         if owner is None:
             if hasattr(builtins, name) or self._comes_with_a_star(name, frame.module, way):
                 return None
-            raise _Unavailable
+            raise Unavailable
         bindings = reaching(name, scope, scopes)
         here = frame.module is target.module
         if here and isinstance(owner.node, cst.Module) and target.function is not None:
@@ -125,30 +122,30 @@ class Carrier:
         return self._chosen(name, earlier, dict(frame.module.arms(source.unit)), frame, way)
 
     def _check_that_nothing_binds(
-        self, bindings: Sequence[Occurrence], owner: LexicalScope, source: Site, way: _Way
+        self, bindings: Sequence[Occurrence], owner: LexicalScope, source: Site, way: Way
     ) -> None:
-        """Raises _Unavailable where a function that is called on the way binds this variable of the scope `owner`."""
+        """Raises Unavailable where a function that is called on the way binds this variable of the scope `owner`."""
         elsewhere = {binding.scope.node for binding in bindings if binding.scope is not owner}
         if elsewhere and any(function in elsewhere for function, _, _ in self._run_on_the_way(source, way)):
-            raise _Unavailable
+            raise Unavailable
 
-    def check_that_nothing_sets(self, attribute: cst.Attribute, source: Site, way: _Way) -> None:
-        """Raises _Unavailable where a function that is called on the way may set an attribute of the same object."""
+    def check_that_nothing_sets(self, attribute: cst.Attribute, source: Site, way: Way) -> None:
+        """Raises Unavailable where a function that is called on the way may set an attribute of the same object."""
         known = self._facts[source.frame.module]
         if any(sets_attribute_of(run, attribute, known) for run in self._run_on_the_way(source, way)):
-            raise _Unavailable
+            raise Unavailable
         lines = lines_on_the_way(way.target, way.before, source)
         if any(line_sets_attribute_of(line, self._facts[module], attribute, known) for module, line in lines):
-            raise _Unavailable
+            raise Unavailable
 
     def check_that_nothing_changes(
-        self, read: cst.Name | cst.Attribute, key: str | None, source: Site, way: _Way
+        self, read: cst.Name | cst.Attribute, key: str | None, source: Site, way: Way
     ) -> None:
-        """Raises _Unavailable where what a list or dict holds, that is read, may be changed on the way."""
+        """Raises Unavailable where what a list or dict holds, that is read, may be changed on the way."""
         known = self._facts[source.frame.module]
         lines = [unit for _, unit in lines_on_the_way(way.target, way.before, source)]
         if changed_on_the_way(read, key, known, lines, self._run_on_the_way(source, way)):
-            raise _Unavailable
+            raise Unavailable
 
     def counts_gpus(self, call: cst.Call, source: Site) -> bool:
         """Whether a call returns how many GPUs TensorFlow sees."""
@@ -157,13 +154,13 @@ class Carrier:
     def symbol(self, node: cst.CSTNode, source: Site) -> str:
         return self._facts[source.frame.module].symbols.get(node, "")
 
-    def _run_on_the_way(self, source: Site, way: _Way) -> Sequence[FunctionRun]:
+    def _run_on_the_way(self, source: Site, way: Way) -> Sequence[FunctionRun]:
         key = way.target, way.before, source
         if key not in self._run:
             self._run[key] = tuple(functions_on_the_way(way.target, way.before, source, self._facts))
         return self._run[key]
 
-    def _is_imported_there_too(self, name: str, binding: Occurrence, module: Module, way: _Way) -> bool:
+    def _is_imported_there_too(self, name: str, binding: Occurrence, module: Module, way: Way) -> bool:
         """Whether a name that a module imports is that of the same module at the target, by an import above it."""
         target = way.target
         scopes = self.scopes[target.module]
@@ -187,7 +184,7 @@ class Carrier:
                     return found or (full if isinstance(statement, cst.Import) else None)
         return None
 
-    def _comes_with_a_star(self, name: str, module: Module, way: _Way) -> bool:
+    def _comes_with_a_star(self, name: str, module: Module, way: Way) -> bool:
         """Whether a name that a module does not bind can be one of `from somewhere import *`, and is there by then."""
         stars = [unit for star, unit in module.imports if is_star_import(star) and self._may_bring(star, name, module)]
         if not stars or module is not way.target.module:
@@ -211,20 +208,20 @@ class Carrier:
         bindings: Sequence[Occurrence],
         arms: Mapping[cst.CSTNode, cst.CSTNode],
         frame: Frame,
-        way: _Way,
+        way: Way,
     ) -> Written:
-        """The value that a name has after these bindings, the last of which may stand in an `if`. Raises _Unavailable.
+        """The value that a name has after these bindings, the last of which may stand in an `if`. Raises Unavailable.
 
         `arms`: those that are run, by their statement.
         """
         if not bindings:
-            raise _Unavailable
+            raise Unavailable
         owners = [owner for owner, block in _arms(bindings[-1], frame) if arms.get(owner) is not block]
         if not owners:
             return self._written(name, bindings[-1], frame, way)
         choice = owners[-1]
         if not isinstance(choice, cst.If):
-            raise _Unavailable
+            raise Unavailable
         blocks = [dict(_arms(binding, frame)).get(choice) for binding in bindings]
 
         def through(block: cst.CSTNode | None) -> Written:
@@ -240,7 +237,7 @@ class Carrier:
         carried = through(otherwise.body if otherwise is not None else None)
         for link in reversed(links):
             if not self._is_repeatable(link.test, Site(frame, choice), way):
-                raise _Unavailable
+                raise Unavailable
             test = self._meaning(link.test, Site(frame, choice), way)
             holds, taken = constant(test.tree), through(link.body)
             if holds is None:
@@ -249,22 +246,22 @@ class Carrier:
                 carried = taken
         return carried
 
-    def _written(self, name: str, binding: Occurrence, frame: Frame, way: _Way) -> Written:
-        """What to write for the value that a binding gives. Raises _Unavailable."""
+    def _written(self, name: str, binding: Occurrence, frame: Frame, way: Way) -> Written:
+        """What to write for the value that a binding gives. Raises Unavailable."""
         if is_parameter(binding) and binding.scope.node is way.target.function:
             if frame is not way.target or not self._is_parameter_still(name, binding, way):
-                raise _Unavailable
+                raise Unavailable
             return Written.of(name)
         source = origin(binding, frame)
         if source is None or not self._is_repeatable(source[1], source[0], way):
-            raise _Unavailable  # it is made once, there
+            raise Unavailable  # it is made once, there
         # What one caller passes is not known in a function beside it, which others may call.
         holder = holder_of(binding, frame)
         if is_parameter(binding) and holder is not None and way.target not in _callers(holder):
-            raise _Unavailable
+            raise Unavailable
         return self._meaning(source[1], source[0], way)
 
-    def _is_repeatable(self, node: cst.CSTNode, source: Site, way: _Way) -> bool:
+    def _is_repeatable(self, node: cst.CSTNode, source: Site, way: Way) -> bool:
         """Whether an expression means the same when it is evaluated again elsewhere: it is pure, or counts the GPUs."""
         if is_pure(node):
             return True
@@ -274,7 +271,7 @@ class Carrier:
             return True
         return not is_impure(node) and all(self._is_repeatable(part, source, way) for part in children(node))
 
-    def _is_parameter_still(self, name: str, parameter: Occurrence, way: _Way) -> bool:
+    def _is_parameter_still(self, name: str, parameter: Occurrence, way: Way) -> bool:
         """Whether a name of the target is bound to nothing but what was passed for it, up to `before`."""
         module = way.target.module
         loops = {owner for owner in module.ancestors(way.before) if isinstance(owner, cst.For | cst.While)}
@@ -294,7 +291,7 @@ class Carrier:
         return order[binding.unit] < order[source.unit] or order[source.unit] >= order[before]
 
     def _earlier(self, bindings: Sequence[Occurrence], source: Site) -> Sequence[Occurrence]:
-        """The bindings that come before `source`, in order. Raises _Unavailable where a loop makes that mean little."""
+        """The bindings that come before `source`, in order. Raises Unavailable where a loop makes that mean little."""
         module = source.frame.module
         loops = {owner for owner, _ in module.arms(source.unit) if isinstance(owner, cst.For | cst.While)}
         function = source.frame.function or module.tree
@@ -305,9 +302,9 @@ class Carrier:
 
         for binding in bindings:
             if binding.scope.node is not function:
-                raise _Unavailable
+                raise Unavailable
             if binding.unit is not function and loops & set(module.ancestors(binding.unit)):
-                raise _Unavailable
+                raise Unavailable
         return sorted((earlier for earlier in bindings if when(earlier) < module.order[source.unit]), key=when)
 
     def _precedes(self, binding: Occurrence, before: cst.CSTNode, module: Module) -> bool:
@@ -320,43 +317,43 @@ class Carrier:
             return False
         return module.order[binding.unit] < module.order[before]
 
-    def attribute_value(self, name: str, source: Site, way: _Way) -> Written:
+    def attribute_value(self, name: str, source: Site, way: Way) -> Written:
         """What is assigned to an attribute of the object whose method `source` stands in, before it has it.
 
-        Raises _Unavailable where more than one statement assigns to it, or the one that does may be left out.
+        Raises Unavailable where more than one statement assigns to it, or the one that does may be left out.
         """
         owners = source.frame.owner.ancestors() if source.frame.owner is not None else ()
         setters = [setter for cls in owners for setter in setters_of(cls, name)]
         if len(setters) != 1:
-            raise _Unavailable
+            raise Unavailable
         method, unit = setters[0]
         frame = next((frame for frame in way.target.chain() if frame.function is method), None)
         if frame is None:
-            raise _Unavailable
+            raise Unavailable
         order = frame.module.order
         begun = frame is source.frame and order[unit] < order[source.unit]
         if not (begun or (method.name.value == "__init__" and frame is not source.frame)):
-            raise _Unavailable
+            raise Unavailable
         return self._meaning(_always_set_to(unit, method, frame.module), Site(frame, unit), way)
 
-    def attribute_made(self, name: str, source: Site, way: _Way) -> Written:
+    def attribute_made(self, name: str, source: Site, way: Way) -> Written:
         """What the object whose method `source` stands in was given for an attribute where it was made, anywhere.
 
-        Raises _Unavailable where not `__init__` alone sets it, or it is unknown what makes the object.
+        Raises Unavailable where not `__init__` alone sets it, or it is unknown what makes the object.
         """
         instance = source.frame.receiver
         instance = instance.instance if isinstance(instance, ModelObject) else instance
         if not isinstance(instance, Instance) or instance.site is None or instance.call is None:
-            raise _Unavailable
+            raise Unavailable
         owners = tuple(instance.cls.ancestors())
         attribute = kept_as(owners, name)
         setters = [setter for cls in owners for setter in setters_of(cls, attribute)]
         if len(setters) != 1 or self._is_set_on_others(attribute, owners):
-            raise _Unavailable
+            raise Unavailable
         method, unit = setters[0]
         frame = beginning(instance, method)
         if frame is None:
-            raise _Unavailable
+            raise Unavailable
         return self._meaning(_always_set_to(unit, method, frame.module), Site(frame, unit), way)
 
     def _is_set_on_others(self, name: str, owners: Sequence[ClassValue]) -> bool:
@@ -376,137 +373,10 @@ class Carrier:
         )
 
 
-class _Unavailable(Exception):
-    pass
-
-
-@dataclass(frozen=True)
-class _Way:
-    """Where an expression is carried to, and through which others the way led so far."""
-
-    target: Frame
-    before: cst.CSTNode
-    visible: str = ""
-    steps: frozenset[tuple[Site, cst.BaseExpression]] = frozenset()
-    known: dict[tuple[Site, cst.BaseExpression], Written] = field(default_factory=dict)
-    """What has been carried on this way already."""
-
-
-class _Substitution:
-    """Writes what an expression means, at another place."""
-
-    def __init__(self, carrier: Carrier, source: Site, way: _Way) -> None:
-        self._carrier, self._source, self._way = carrier, source, way
-        self._own: frozenset[str] = frozenset()
-        self._items: set[cst.BaseExpression] = set()
-        """Lists and dicts of which one item is read."""
-
-    def expression(self, node: cst.BaseExpression) -> Written | None:
-        """What to write for an expression; None to keep it. Raises _Unavailable."""
-        if isinstance(node, cst.Subscript) and isinstance(node.value, cst.Name | cst.Attribute):
-            key = literal_key(node)
-            if key is not None:
-                if not self._is_environment(node.value):
-                    self._carrier.check_that_nothing_changes(node.value, key, self._source, self._way)
-                self._items.add(node.value)
-        elif isinstance(node, cst.Name | cst.Attribute) and node not in self._items:
-            self._carrier.check_that_nothing_changes(node, None, self._source, self._way)
-        if isinstance(node, cst.Name):
-            return self._name(node)
-        if isinstance(node, cst.Attribute):
-            carried = self._attribute(node)
-            if carried is not None:
-                return carried
-            if self._is_of_a_caller(node):
-                return self._of_a_caller(node)
-        if self._way.visible and isinstance(node, cst.Call) and self._carrier.counts_gpus(node, self._source):
-            try:
-                return self._of_parts(node)
-            except _Unavailable:
-                return Written.of(self._way.visible)
-        return self._of_parts(node)
-
-    def _is_environment(self, node: cst.BaseExpression) -> bool:
-        """Whether it is `os.environ`, whose items are looked after where devices are chosen."""
-        return self._carrier.symbol(node, self._source) == "os.environ"
-
-    def _is_of_a_caller(self, node: cst.Attribute) -> bool:
-        """Whether an attribute is that of `self`, and the object another function's."""
-        source = self._source.frame
-        own = receiver_of(source.function)
-        return isinstance(node.value, cst.Name) and node.value.value == own and source is not self._way.target
-
-    def _of_a_caller(self, node: cst.Attribute) -> Written | None:
-        """The attribute of the object by the caller's name for it; where it has none, what the attribute was set to."""
-        ways = (self._of_parts, self._of_origin)
-        first, second = reversed(ways) if self._carrier.to_origins else ways
-        try:
-            return first(node)
-        except _Unavailable:
-            return second(node)
-
-    def _of_origin(self, node: cst.Attribute) -> Written:
-        return self._carrier.attribute_made(node.attr.value, self._source, self._way)
-
-    def _of_parts(self, node: cst.BaseExpression) -> Written | None:
-        """What to write for an expression by what its parts are; None to keep it. Raises _Unavailable."""
-        outer = self._own
-        if isinstance(node, cst.Lambda | cst.BaseComp):
-            self._own = outer | _own_names(node)
-        try:
-            below = {part: self.expression(part) for part in operands(node)}
-        finally:
-            self._own = outer
-        parts = {part: new for part, new in below.items() if new is not None}
-        if parts and isinstance(node, cst.FormattedString):
-            raise _Unavailable  # the quotes of what is put in may end it
-        return folded(Written.at(node, parts)) if parts else None
-
-    def _name(self, node: cst.Name) -> Written | None:
-        if node.value in self._own:
-            return None
-        carried = self._carrier.name(node.value, self._source, self._way)
-        if carried is not None and self._own and self._own & names_in(carried.tree):
-            raise _Unavailable  # it would be another name in there
-        return carried
-
-    def _attribute(self, node: cst.Attribute) -> Written | None:
-        text = dotted(node) or self._source.frame.module.code(node)
-        source, target, before = self._source.frame, self._way.target, self._way.before
-        name, attribute = node.value, node.attr.value
-        settled = own_attributes.is_settled(text, target, before)
-        if isinstance(name, cst.Name):
-            receiver = own_attributes.same_object(name.value, source, target) if source is not target else None
-            if receiver is not None and own_attributes.is_early(attribute, source, target, before):
-                return Written.of(f"{receiver}.{attribute}")
-            if name.value == receiver_of(source.function) and (receiver is not None or not settled):
-                return self._carrier.attribute_value(attribute, self._source, self._way)
-            if name.value == receiver_of(source.function) and source is not target:
-                if not own_attributes.is_untouched(attribute, self._source, target, before):
-                    return self._carrier.attribute_made(attribute, self._source, self._way)
-        if not settled:
-            raise _Unavailable
-        self._carrier.check_that_nothing_sets(node, self._source, self._way)
-        return None
-
-
 def _arm(expression: Written) -> Written:
     """Between the words of an `a if b else c`."""
     loose = isinstance(expression.tree, cst.IfExp | cst.Lambda) and not expression.tree.lpar
     return Written.of("(", expression, ")") if loose else expression
-
-
-def _own_names(node: cst.Lambda | cst.BaseComp) -> frozenset[str]:
-    """What a comprehension or a lambda binds for itself. Raises _Unavailable where it reads a name of the same kind."""
-    if isinstance(node, cst.Lambda):
-        return frozenset(part.name.value for part in nodes_in(node.params, cst.Param))
-    own: frozenset[str] = frozenset()
-    clause: cst.CompFor | None = node.for_in
-    while clause is not None:
-        own, clause = own | names_in(clause.target), clause.inner_for_in
-    if own & names_in(node.for_in.iter):
-        raise _Unavailable  # `[i for i in i]`
-    return own
 
 
 def _callers(frame: Frame) -> Iterator[Frame]:
@@ -521,16 +391,16 @@ def _arms(binding: Occurrence, frame: Frame) -> Sequence[tuple[cst.CSTNode, cst.
 
 
 def _always_set_to(unit: Unit, method: cst.FunctionDef, module: Module) -> cst.BaseExpression:
-    """What a line assigns to its one attribute whenever its method is run. Raises _Unavailable where it may not be."""
+    """What a line assigns to its one attribute whenever its method is run. Raises Unavailable where it may not be."""
     small = only_statement(unit)
     if isinstance(small, cst.Assign) and len(small.targets) == 1:
         target, value = small.targets[0].target, small.value
     elif isinstance(small, cst.AnnAssign) and small.value is not None:
         target, value = small.target, small.value
     else:
-        raise _Unavailable
+        raise Unavailable
     if not isinstance(target, cst.Attribute) or not is_pure(value):  # one of several: `self.a, self.b = both`
-        raise _Unavailable
+        raise Unavailable
     if any(owner is not method for owner, _ in module.arms(unit) if method in module.ancestors(owner)):
-        raise _Unavailable
+        raise Unavailable
     return value
