@@ -6,12 +6,17 @@ import re
 from dataclasses import replace
 
 import pytest
+from tfmigrate.understand.module import Module
 
 from tests import forks
 from tests.kit import SETTINGS, actions, check_migrated, migrate, migrate_files
+from tfmigrate.plan.keras import creation_order
 from tfmigrate.plan.keras.names_depended_on import snake
 from tfmigrate.plan.keras.one_more import ARGUMENTS, layer_of
+from tfmigrate.plan.names.context import Migration
 from tfmigrate.result import FileResult
+from tfmigrate.understand.interpreter import interpret
+from tfmigrate.understand.program import Program
 
 HEAD = """\
 from {keras}.layers import BatchNormalization, Conv2D, Flatten, LeakyReLU
@@ -464,3 +469,16 @@ def test_one_more_layer_takes_the_first_name_and_starts_nothing(keras: int, pyth
     lines = python(keras, FRESH).stdout.splitlines()
     names = {kind: snake(kind) for kind in ARGUMENTS}
     assert lines == [*(f"{layer_of(kind)} {names[kind]} True 0" for kind in sorted(ARGUMENTS, key=layer_of)), "end"]
+
+
+@pytest.mark.parametrize(("called", "counted"), [(3, True), (90, False)])
+def test_all_that_a_call_may_mean_counts_for_how_far_a_program_is_followed(
+    monkeypatch: pytest.MonkeyPatch, called: int, counted: bool
+) -> None:
+    monkeypatch.setattr(creation_order, "_MOST", 2000)
+    code = "".join(f"def note_{i}():\n    print({i})\n\n\n" for i in range(called))
+    code += f"choose = {{{', '.join(f'{i}: note_{i}' for i in range(called))}}}[len(input())]\n\n\n"
+    code += "def part(x):\n    choose()\n    return Dense(2)(x)\n\n\n" + "part(Input((4,)))\n" * 30
+    code = f"from keras.layers import Dense, Input\n\n\n{code}named = Dense(1)\n"
+    numbers = creation_order.numbers_of_layers(Migration(interpret(Program([Module("a.py", code)])), {}))
+    assert ("Input" in numbers) == counted

@@ -202,37 +202,33 @@ class _Order:
         self._made.update(dict.fromkeys(kinds))
 
     def _enter(self, callees: Collection[Value]) -> None:
-        before, after = self._made, []
-        for callee in ordered(callees):
+        self.left -= len(callees)
+        before = self._made
+        making = [callee for callee in callees if self._may_make(callee)]
+        after = [before] if len(making) < len(callees) else []
+        for callee in ordered(making):
             self._made = dict(before)
             self._apply(callee)
             after.append(self._made)
-        self._made = _joined(after) if after else before
+        self._made = _joined(after) if making else before
+
+    def _may_make(self, callee: Value) -> bool:
+        """Asked before anything is done for it: what is called may be one of a hundred, of which few make a layer."""
+        if isinstance(callee, Symbol):
+            return callee.name.split(".")[0] not in _MAKE_NO_LAYERS
+        if isinstance(callee, Opaque):
+            return callee.origin.startswith("the name ") and not hasattr(builtins, callee.origin.split()[-1])
+        defined = _defined(callee)
+        return defined is not None and defined[0] not in self._idle
 
     def _apply(self, callee: Value) -> None:
-        if isinstance(callee, Symbol):
-            if callee.name.split(".")[0] not in _MAKE_NO_LAYERS:
-                self._lose(self._kinds)
-            return
-        if isinstance(callee, Opaque):
-            if callee.origin.startswith("the name ") and not hasattr(builtins, callee.origin.split()[-1]):
-                self._lose(self._kinds)
-            return
-        function: Value | None = callee
-        if isinstance(callee, ClassValue):
-            function = callee.lookup("__init__")
-        elif isinstance(callee, Method):
-            function = callee.function
-        if not isinstance(function, FunctionValue) or not isinstance(function.node, cst.FunctionDef):
-            return
-        if function.node in self._active or len(self._active) > _DEEPEST:
+        defined = _defined(callee)
+        if defined is None or defined[0] in self._active or len(self._active) > _DEEPEST:
             self._lose(self._kinds)
-            return
-        self._body(function.node, self._facts.modules[function.module])
+        else:
+            self._body(defined[0], self._facts.modules[defined[1]])
 
     def _body(self, function: cst.FunctionDef, facts: Facts) -> None:
-        if function in self._idle:
-            return
         acts = self._acts
         before = dict(self._made)
         hidden = function.name.value in self._handed_on or bool(function.decorators) or _returns_early(function)
@@ -245,6 +241,18 @@ class _Order:
             self._idle.add(function)
         if hidden:
             self._made = _joined([before, self._made])
+
+
+def _defined(callee: Value) -> tuple[cst.FunctionDef, Module] | None:
+    """The function of the program that is executed where the callee is called, and its module."""
+    function: Value | None = callee
+    if isinstance(callee, ClassValue):
+        function = callee.lookup("__init__")
+    elif isinstance(callee, Method):
+        function = callee.function
+    if isinstance(function, FunctionValue) and isinstance(function.node, cst.FunctionDef):
+        return function.node, function.module
+    return None
 
 
 def _add_calling(node: cst.CSTNode, found: set[cst.CSTNode]) -> bool:
