@@ -310,6 +310,18 @@ def test_a_loss_that_is_given_a_tensor_of_the_model_beforehand_is_told(given: st
     assert [f"loss() is given a tensor of the model as `{name}`" in message for message in told] == [True]
 
 
+@pytest.mark.parametrize(
+    "given", ["net.get_layer('code').output", "net.layers[1].output", "layer.output", "net.input", "net.outputs[0]"]
+)
+def test_a_loss_that_is_made_for_a_tensor_that_a_layer_or_a_model_has_is_told(given: str) -> None:
+    made = (
+        "def made(z):\n    def loss(t, p):\n        return K.abs(t - p) * z\n\n    return loss\n\n\nlayer = Dense(4)\n"
+    )
+    file = migrated(BUILT.format(loss=made, name=f"made({given})"))
+    told = [finding.message for finding in file.findings if finding.code == "TFM408"]
+    assert ["loss() reads `z`, a tensor of the model" in message for message in told] == [True]
+
+
 def test_a_loss_of_an_object_that_keeps_a_tensor_is_told() -> None:
     net = "class Net:\n    def build(self):\n        self.x = Input((4,))\n"
     net += "        self.model = Model(self.x, Dense(4)(self.x))\n"

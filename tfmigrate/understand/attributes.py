@@ -32,6 +32,8 @@ from tfmigrate.understand.values import (
 
 _PLAIN = frozenset({"shape", "ndim", "size", "dtype"})
 """Attributes that are plain data, whatever they belong to."""
+_TENSORS = frozenset({"output", "outputs", "input", "inputs"})
+"""Attributes of models and layers that are tensors."""
 _OF_MODELS_ALONE = frozenset({"fit_generator", "evaluate_generator", "predict_generator"})
 """Methods that nothing but a model of Keras has."""
 
@@ -55,6 +57,8 @@ def attribute(walker: Walker, value: Value, name: str) -> Value:
     if isinstance(value, Super):
         return _of_base(value, name)
     if isinstance(value, Made):
+        if value.kind == "layer" and name in _TENSORS:
+            return Made("tensor", name, value.sites, value.models)
         return Method(value, name) if value.kind != "tensor" else value
     if isinstance(value, Opaque | Parameter):
         held = walker.state.attribute(value, name) if value in walker.state.holders else None
@@ -109,7 +113,7 @@ def _of_model(walker: Walker, value: ModelObject | Parallel, name: str) -> Value
             return stored
         if value.instance is not None and value.instance.cls.lookup(name) is not None:
             return _of_instance(walker, value, value.instance.cls, name)
-    if name in ("output", "outputs", "input", "inputs"):
+    if name in _TENSORS:
         return Made("tensor", name, sites_of(value), models_of(value))
     if name == "layers":
         return Made("layers", name, sites_of(value), models_of(value))
