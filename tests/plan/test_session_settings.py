@@ -51,8 +51,17 @@ def test_visible_devices_out_of_a_list(given: str) -> None:
 
 
 def test_visible_devices_out_of_anything_else_stay() -> None:
-    settings = f"{CONFIG}config.gpu_options.visible_device_list = chosen\n{SESSION}"
-    assert "visible_device_list = chosen" in migrated(settings)
+    settings = f"{CONFIG}config.gpu_options.visible_device_list = chosen()\n{SESSION}"
+    assert "visible_device_list = chosen()" in migrated(settings)
+
+
+@pytest.mark.parametrize("chosen", ["gpu", "args.gpu"])
+def test_visible_devices_out_of_a_text(chosen: str) -> None:
+    after = migrated(f"{CONFIG}config.gpu_options.visible_device_list = {chosen}\n{SESSION}")
+    devices = f'tf.config.list_physical_devices("GPU")[int(gpu)] for gpu in {chosen}.split(",")'
+    devices = devices.replace("int(gpu)] for gpu in", "int(gpu_2)] for gpu_2 in") if chosen == "gpu" else devices
+    assert f'if {chosen}:\n    tf.config.set_visible_devices([{devices}], "GPU")' in after
+    assert "Session" not in after
 
 
 def test_settings_that_no_session_is_given_go() -> None:

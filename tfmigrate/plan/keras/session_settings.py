@@ -23,6 +23,8 @@ class Settings:
     visible: str | None = None
     numbers: str | None = None
     """The code of an iterable of the numbers of the visible GPUs."""
+    text: str | None = None
+    """The code of a text of such numbers; where it is empty, all GPUs are visible."""
     calls: list[str] = field(default_factory=list)
     """Calls to write, without `tf.` before them."""
     said: list[str] = field(default_factory=list)
@@ -39,6 +41,8 @@ class Settings:
             self.visible = text_of(value)
         elif key == "gpu_options.visible_device_list" and (numbers := _joined_numbers(value)) is not None:
             self.numbers = module.code(numbers)
+        elif key == "gpu_options.visible_device_list" and isinstance(value, cst.Name | cst.Attribute):
+            self.text = self.numbers = code
         elif key == "log_device_placement" and (is_true(value) or is_false(value)):
             if is_true(value):
                 self.calls.append("debugging.set_log_device_placement(True)")
@@ -65,8 +69,10 @@ class Settings:
             ids = [part.strip() for part in (self.visible or "").split(",") if part.strip()]
             listed = ", ".join(f"{gpus}[{number}]" for number in ids)
             if self.numbers is not None:
-                listed = f"{gpus}[int({gpu})] for {gpu} in {self.numbers}"
-            statements.append(f"{tf}.config.set_visible_devices([{listed}], {kind})")
+                numbers = self.numbers if self.text is None else f"{self.text}.split({quote},{quote})"
+                listed = f"{gpus}[int({gpu})] for {gpu} in {numbers}"
+            chosen = f"{tf}.config.set_visible_devices([{listed}], {kind})"
+            statements.append(chosen if self.text is None else f"if {self.text}:\n{indent}{chosen}")
             gpus = f"{tf}.config.get_visible_devices({kind})"
         if self.growth:
             statements.append(f"for {gpu} in {gpus}:\n{indent}{tf}.config.experimental.set_memory_growth({gpu}, True)")
