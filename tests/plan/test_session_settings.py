@@ -50,6 +50,17 @@ def test_visible_devices_out_of_a_list(given: str) -> None:
     assert "Session" not in after
 
 
+def test_settings_that_are_made_twice_go_both() -> None:
+    file = check_migrated(PROGRAM.format(settings=f"config = tf.ConfigProto()\n{CONFIG}{SESSION}"))
+    assert "ConfigProto" not in file.after
+    assert actions(file, "TFM211") == ["rewrite"]
+
+
+def test_settings_that_are_read_before_they_are_made_again_stay() -> None:
+    first = "config = tf.ConfigProto()\nprint(config)\n"
+    assert first in migrated(f"{first}{CONFIG}{SESSION}")
+
+
 def test_visible_devices_out_of_anything_else_stay() -> None:
     settings = f"{CONFIG}config.gpu_options.visible_device_list = chosen()\n{SESSION}"
     assert "visible_device_list = chosen()" in migrated(settings)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 
 import libcst as cst
 
@@ -213,8 +214,18 @@ class Reading:
         # One that is read before it is bound may be read in a loop's next round.
         if start is None or any(numbers[read.node] <= min(starts) for read in reads):
             return None
+        self._take_overwritten(starts, start, [numbers[read.node] for read in reads])
         end = min((number for number in starts if number > start), default=len(self._module.places))
         return starts[start], [read for read in reads if start < numbers[read.node] <= end]
+
+    def _take_overwritten(self, starts: Mapping[int, Occurrence], end: int, reads: Collection[int]) -> None:
+        """`config = tf.ConfigProto()` that nothing reads before the name is bound again, by the line `end` at last."""
+        lines = sorted(number for number in starts if number <= end)
+        for line, following in pairwise(lines):
+            value = assigned(starts[line])
+            is_config = isinstance(value, cst.Call) and symbol_of(value.func, self._facts) == CONFIG
+            if is_config and not any(line < read <= following for read in reads):
+                self._taken(starts[line])
 
     def _number(self, mention: Occurrence, scope: LexicalScope) -> int | None:
         """The line of the session's block that a mention is in; None for one outside it, or in a function."""
