@@ -6,6 +6,7 @@ A same-version structural check: modern arithmetic, the old structure.
 import functools
 import importlib
 
+from .listed import NoSession
 from .restored_attributes import restore_attributes
 from .restored_callbacks import restore_callbacks
 from .restored_conv_utils import restore_conv_utils
@@ -62,7 +63,7 @@ def install(tf, found, machine, config, evenly=False):
     restore_callbacks(tf, flavour, standalone)
     restore_penalties(flavour, config.get("forgets_late_penalties", False))
     restore_weight_files(flavour)
-    restore_sessions(tf, flavour)
+    restore_sessions(tf, flavour, machine)
     restore_backend(flavour, machine)
     restore_summary(flavour)
     restore_names(tf, flavour, config.get("names") or {})
@@ -90,7 +91,7 @@ def with_plural_names(original):
     return made
 
 
-def restore_sessions(tf, flavour):
+def restore_sessions(tf, flavour, machine):
     """Sessions configure memory growth and placement; here they configure nothing, and must not fail."""
     for name in (
         "ConfigProto",
@@ -109,7 +110,7 @@ def restore_sessions(tf, flavour):
         backend = namespace.backend
         for name, answer in (
             ("set_session", None),
-            ("get_session", None),
+            ("get_session", NoSession(machine.replicas)),
             ("set_learning_phase", None),
             ("set_image_dim_ordering", None),
         ):

@@ -17,6 +17,7 @@ from . import (
     flavours,
     genuine,
     iterators,
+    listed,
     logs,
     made_up,
     pipelines,
@@ -85,6 +86,7 @@ def prepare(config, recorder):
     # A graph of TensorFlow 1 starts no device before its session; what an old script sets up is set up in time.
     begun = devices.in_use if config["world"] == "migrated" else devices.never
     devices.show_to_script(tf, machine, begun)
+    listed.show_sessions(machine)
     if config.get("doubles"):
         doubles.install(tf, kerases)
     if config["world"] == "genuine":
