@@ -12,7 +12,7 @@ from tfmigrate.understand.interpreter import interpret
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.module import Module
 from tfmigrate.understand.program import Program
-from tfmigrate.understand.values import Literal, options
+from tfmigrate.understand.values import Literal, ModelObject, options
 
 HEAD = "from keras.layers import Dense, Input\nfrom keras.models import Model, Sequential\n"
 
@@ -109,3 +109,22 @@ def test_a_model_that_is_made_for_other_data_alone_is_found() -> None:
 def test_functions_that_hand_on_what_they_are_given_are_followed_too() -> None:
     found = facts("def g(v):\n    show(v)\ndef f(w):\n    g(w)\nf(1)\nf(2)\n")
     assert values(found, "show") == {1, 2}
+
+
+def test_the_models_of_a_builder_that_may_return_none_are_those_of_all_its_calls() -> None:
+    found = facts(
+        """
+        def build(kind):
+            if kind == "wide":
+                model = Sequential([Dense(8, input_shape=(4,))])
+            else:
+                model = None
+            return model
+
+        build("wide").summary()
+        read(build(kind))
+        """
+    )
+    (known,) = found.modules.values()
+    (call,) = (call for call in known.module.calls if isinstance(call.func, cst.Name) and call.func.value == "read")
+    assert {type(option) for option in options(known.values[call.args[0].value])} == {ModelObject, Literal}

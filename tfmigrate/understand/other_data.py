@@ -16,6 +16,7 @@ from tfmigrate.understand.values import (
     Items,
     Literal,
     Mapping,
+    Method,
     Opaque,
     Value,
     options,
@@ -65,7 +66,11 @@ def with_data(value: Value, other: Value) -> Value:
     if isinstance(value, Mapping) and isinstance(other, Mapping) and value.keys == other.keys:
         return Mapping(value.keys, tuple(map(with_data, value.values, other.values)))
     kept = [option for option in options(value) if not isinstance(option, Literal)]
-    return value if len(kept) == len(options(value)) else join(*kept, *_plain(other))
+    if len(kept) == len(options(value)):
+        return value
+    # What is no data is as in `value`: the models of a builder that may return None.
+    kinds = {type(option) for option in kept} - {Opaque, Method}
+    return join(*kept, *_plain(join(*(option for option in options(other) if type(option) not in kinds))))
 
 
 def _plain(value: Value) -> Iterator[Value]:
