@@ -57,9 +57,7 @@ def attribute(walker: Walker, value: Value, name: str) -> Value:
     if isinstance(value, Super):
         return _of_base(value, name)
     if isinstance(value, Made):
-        if value.kind == "layer" and name in _TENSORS:
-            return Made("tensor", name, value.sites, value.models)
-        return Method(value, name) if value.kind != "tensor" else value
+        return _of_made(value, name)
     if isinstance(value, Opaque | Parameter):
         held = walker.state.attribute(value, name) if value in walker.state.holders else None
         if held is not None:
@@ -118,6 +116,12 @@ def _of_model(walker: Walker, value: ModelObject | Parallel, name: str) -> Value
     if name == "layers":
         return Made("layers", name, sites_of(value), models_of(value))
     return Method(value, name)
+
+
+def _of_made(value: Made, name: str) -> Value:
+    if value.kind == "layer" and name in _TENSORS:
+        return Made("tensor", name, value.sites, value.models)
+    return Method(value, name) if value.kind != "tensor" else value
 
 
 def _of_base(value: Super, name: str) -> Method:

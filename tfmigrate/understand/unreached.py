@@ -1,4 +1,4 @@
-"""Statements that never run, because the block leaves above them."""
+"""Where a block or a function ends, and the statements that never run because it ends above them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import libcst as cst
 from tfmigrate.understand.blocks import units_of
 from tfmigrate.understand.module import Module
 from tfmigrate.understand.syntax import dotted
-from tfmigrate.walk import walk
+from tfmigrate.walk import children, walk
 
 Kinds = tuple[type[cst.CSTNode], ...]
 ENDING: Kinds = (cst.Return, cst.Raise)
@@ -44,4 +44,28 @@ def leaves(node: cst.CSTNode | None, by: Kinds = LEAVING) -> bool:
     if isinstance(node, cst.Try | cst.TryStar):
         through = leaves(node.body, by) or leaves(node.orelse, by)
         return leaves(node.finalbody, by) or (through and all(leaves(handler, by) for handler in node.handlers))
+    return False
+
+
+def last_statement(block: cst.CSTNode) -> cst.CSTNode | None:
+    """The last small statement of a block."""
+    body = getattr(block, "body", None)
+    while body is not None and not isinstance(body, list | tuple):
+        body = getattr(body, "body", None)
+    last = body[-1] if body else None
+    if isinstance(last, cst.SimpleStatementLine):
+        return last.body[-1]
+    return last
+
+
+def returns_early(function: cst.FunctionDef) -> bool:
+    """Whether a function may end before its last line."""
+    pending: list[cst.CSTNode] = [function.body]
+    last = last_statement(function)
+    while pending:
+        part = pending.pop()
+        if isinstance(part, cst.Return | cst.Yield) and part is not last:
+            return True
+        if not isinstance(part, cst.FunctionDef | cst.Lambda | cst.ClassDef):
+            pending.extend(children(part))
     return False

@@ -15,7 +15,7 @@ from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.module import Module
 from tfmigrate.understand.ordering import ordered
-from tfmigrate.understand.unreached import leaves
+from tfmigrate.understand.unreached import leaves, returns_early
 from tfmigrate.understand.values import ClassValue, FunctionValue, Method, Opaque, Symbol, Value
 from tfmigrate.walk import children, walk
 
@@ -231,7 +231,7 @@ class _Order:
     def _body(self, function: cst.FunctionDef, facts: Facts) -> None:
         acts = self._acts
         before = dict(self._made)
-        hidden = function.name.value in self._handed_on or bool(function.decorators) or _returns_early(function)
+        hidden = function.name.value in self._handed_on or bool(function.decorators) or returns_early(function)
         self._active.append(function)
         self._repeated += function.name.value in self._handed_on
         self._visit(function.body, facts)
@@ -273,27 +273,3 @@ def _joined(states: Collection[Mapping[str, int | None]]) -> dict[str, int | Non
 
 def _asks_for_main(test: cst.BaseExpression) -> bool:
     return isinstance(test, cst.Comparison) and isinstance(test.left, cst.Name) and test.left.value == "__name__"
-
-
-def _last(block: cst.CSTNode) -> cst.CSTNode | None:
-    """The last small statement of a block."""
-    body = getattr(block, "body", None)
-    while body is not None and not isinstance(body, list | tuple):
-        body = getattr(body, "body", None)
-    last = body[-1] if body else None
-    if isinstance(last, cst.SimpleStatementLine):
-        return last.body[-1]
-    return last
-
-
-def _returns_early(function: cst.FunctionDef) -> bool:
-    """Whether a function may end before its last line."""
-    pending: list[cst.CSTNode] = [function.body]
-    last = _last(function)
-    while pending:
-        part = pending.pop()
-        if isinstance(part, cst.Return | cst.Yield) and part is not last:
-            return True
-        if not isinstance(part, cst.FunctionDef | cst.Lambda | cst.ClassDef):
-            pending.extend(children(part))
-    return False
