@@ -114,7 +114,8 @@ def lists_devices(name: str) -> str | None:
     if last == "_get_available_gpus":
         return "gpus"
     listing = ("list_local_devices", "list_physical_devices", "list_logical_devices")
-    return "devices" if name.startswith("tensorflow.") and last in listing else None
+    is_tensorflow = name.startswith(("tensorflow.", "keras.backend.device_lib."))
+    return "devices" if is_tensorflow and last in listing else None
 
 
 def makes_dataset(name: str) -> bool:

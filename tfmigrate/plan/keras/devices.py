@@ -23,6 +23,7 @@ from tfmigrate.walk import walk
 def check(context: Context) -> Iterator[CallChange]:
     yield from available_gpus(context)
     yield from listed_by_sessions(context)
+    yield from called_gpu(context)
 
 
 def available_gpus(context: Context) -> Iterator[CallChange]:
@@ -61,6 +62,41 @@ def listed_by_sessions(context: Context) -> Iterator[CallChange]:
         edit = Replace(call, f"{context.tf}.config.list_logical_devices()")
         more = (Remove(assignment),) if assignment is not None and len(scopes.mentions_of(session)) == 2 else ()
         yield CallChange(codes.SESSIONS, call, message, edit, more=more)
+
+
+def called_gpu(context: Context) -> Iterator[CallChange]:
+    """`[d.name for d in list_local_devices() if d.name[:4] == "/gpu"]`, which TensorFlow 1.4 made an empty list."""
+    facts = context.facts
+    for comp in facts.module.all_of(cst.ListComp, cst.GeneratorExp):
+        listing, device = comp.for_in.iter, comp.for_in.target
+        if not isinstance(listing, cst.Call) or names.lists_devices(facts.called(listing)) != "devices":
+            continue
+        for clause in comp.for_in.ifs:
+            if isinstance(device, cst.Name) and _asks_for_gpu(clause.test, device.value):
+                message = (
+                    "a GPU is /device:GPU:0 since TensorFlow 1.4, and no device has the name that is asked for: its type is"
+                )
+                code = f"{device.value}.device_type == {context.quote}GPU{context.quote}"
+                yield CallChange(codes.MOVED_MODULES, clause.test, message, Replace(clause.test, code))
+
+
+_OLD_NAME = re.compile(r"/?gpu:?")
+
+
+def _asks_for_gpu(test: cst.BaseExpression, device: str) -> bool:
+    """`d.name[:4] == "/gpu"`, `d.name.startswith("/gpu")`, `"gpu" in d.name`."""
+    name, word = None, None
+    if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
+        operator, right = test.comparisons[0].operator, test.comparisons[0].comparator
+        if isinstance(operator, cst.In):
+            name, word = right, test.left
+        elif isinstance(operator, cst.Equal) and isinstance(test.left, cst.Subscript):
+            name, word = test.left.value, right
+    elif isinstance(test, cst.Call) and isinstance(test.func, cst.Attribute) and len(test.args) == 1:
+        if test.func.attr.value == "startswith":
+            name, word = test.func.value, test.args[0].value
+    said = text_of(word) if word is not None else None
+    return name is not None and attribute_of(device, name) == "name" and _OLD_NAME.fullmatch(said or "") is not None
 
 
 _SESSIONS = {"keras.backend.get_session", "tensorflow.Session", "tensorflow.compat.v1.Session"}
