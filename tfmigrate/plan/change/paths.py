@@ -80,6 +80,8 @@ class Paths:
     imported: ImportedNames
     given: Mapping[_Parameter, Set[bool | None]] = field(default_factory=dict)
     """What parameters of functions may be where the paths are read: true, or not, or unknown (None)."""
+    run: Set[cst.FunctionDef] = frozenset()
+    """Functions of which one call alone is looked at."""
 
     @classmethod
     def of(cls, facts: Mapping[Module, Facts], scopes: Mapping[Module, Scopes]) -> Paths:
@@ -94,7 +96,8 @@ class Paths:
 
     def along(self, calls: Mapping[cst.FunctionDef, tuple[Module, cst.Call]]) -> Paths:
         """The paths where these functions are run by these calls of them alone."""
-        return replace(self, calls={**self.calls, **{function: [call] for function, call in calls.items()}})
+        of_these = {function: [call] for function, call in calls.items()}
+        return replace(self, calls={**self.calls, **of_these}, run=self.run | calls.keys())
 
     def at(self, unit: Unit, module: Module) -> Paths:
         """The paths at a place that is only reached where some parameters are true, or not: `if self.weights_only:`."""
@@ -238,12 +241,15 @@ class Paths:
             elif self._may_be(function, passed):
                 value = passed.get(name)
                 yield value, place if value is not default_of(name, function) else module
+        if function in self.methods and function not in self.run:  # objects are also used where nobody looks
+            default = default_of(name, function)
+            if isinstance(default, cst.SimpleString) and self._may_be(function, _defaults(function)):
+                yield default, module
 
     def _calls_of(self, function: cst.FunctionDef) -> Iterator[tuple[Module, dict[str, cst.BaseExpression] | None]]:
         """The calls of a function, each with what it passes for the parameters, or their defaults; None where some of
         that is hidden."""
-        parameters = parameters_of(function)
-        defaults = {name: default for name in parameters if (default := default_of(name, function)) is not None}
+        parameters, defaults = parameters_of(function), _defaults(function)
         for module, call in self.calls.get(function, ()):
             plain = any(isinstance(option, FunctionValue) for option in self.facts[module].options(call.func))
             is_method = not plain and function in self.methods
@@ -273,6 +279,10 @@ class Paths:
             scope = scope.parent
         around = scope.parent.node if scope is not None and scope.parent is not None else None
         return assigned_in(around, dotted(node)) if isinstance(around, cst.ClassDef) else []
+
+
+def _defaults(function: cst.FunctionDef) -> dict[str, cst.BaseExpression]:
+    return {name: value for name in parameters_of(function) if (value := default_of(name, function)) is not None}
 
 
 def _called(call: cst.Call, facts: Facts) -> Iterator[cst.FunctionDef]:

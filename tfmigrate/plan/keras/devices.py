@@ -74,7 +74,7 @@ def called_gpu(context: Context) -> Iterator[CallChange]:
         for clause in comp.for_in.ifs:
             if isinstance(device, cst.Name) and _asks_for_gpu(clause.test, device.value):
                 message = (
-                    "a GPU is /device:GPU:0 since TensorFlow 1.4, and no device has the name that is asked for: its type is"
+                    "a GPU is /device:GPU:0 since TensorFlow 1.4, and none has the name that is asked for: its type is"
                 )
                 code = f"{device.value}.device_type == {context.quote}GPU{context.quote}"
                 yield CallChange(codes.MOVED_MODULES, clause.test, message, Replace(clause.test, code))

@@ -9,6 +9,7 @@ import libcst as cst
 
 from tfmigrate.plan.change.calls import is_false, passed_as, text_of
 from tfmigrate.plan.keras.file_arguments import by_name_of
+from tfmigrate.plan.keras.saved_files import files_of
 from tfmigrate.plan.keras.unnamed_layers import unnamed_layers
 from tfmigrate.plan.names.context import Migration
 from tfmigrate.understand import names
@@ -50,7 +51,11 @@ def loads_by_name(migration: Migration) -> tuple[NamesRead, ...]:
     if not layers:
         return ()
     written = {path for facts in migration.facts.modules.values() for path in _paths_written(facts, migration)} - {None}
-    others = [(facts, call) for facts, call in loads if _path(call, facts, migration) not in written]
+    others = [
+        (facts, call)
+        for facts, call in loads
+        if _path(call, facts, migration) not in written and not _goes_by_order(call, facts, migration)
+    ]
     return tuple(NamesRead(facts.module, call, layers, by_file=True) for facts, call in others)
 
 
@@ -60,6 +65,15 @@ def _loads(facts: Facts) -> Iterator[cst.Call]:
             by_name = by_name_of(call, facts)
             if by_name is not None and not is_false(by_name.value):
                 yield call
+
+
+def _goes_by_order(call: cst.Call, facts: Facts, migration: Migration) -> bool:
+    """Whether a load loses its `by_name` since its file changes its name: then layers are matched by their order."""
+    files = migration.once(files_of)
+    if not call.args or facts.module not in files.paths.facts or migration.drafts[facts.module].settings.over_workers:
+        return False
+    ends = files.paths.endings(call.args[0].value, facts.module)[0]
+    return any(files.ending_for(call, end, facts) is not None for end in ends)
 
 
 def _layers_with_weights(migration: Migration) -> dict[str, list[cst.Call]]:

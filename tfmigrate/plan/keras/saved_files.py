@@ -13,7 +13,7 @@ from tfmigrate.plan.change.calls import passed_as
 from tfmigrate.plan.change.path_shapes import PathShapes
 from tfmigrate.plan.change.paths import Ending, Paths, name_shape
 from tfmigrate.plan.keras.checkpoints import checkpoints
-from tfmigrate.plan.keras.file_calls import is_load_model, reads
+from tfmigrate.plan.keras.file_calls import is_load_model, reads, saves
 from tfmigrate.plan.keras.handed_on import Beginning, Given, Objects
 from tfmigrate.plan.names.context import Migration
 from tfmigrate.understand.blocks import Unit
@@ -78,12 +78,36 @@ class Files:
     loaded: Set[str]
     """Those that it loads whole models from."""
 
-    def ending_in_full(self, path: cst.BaseExpression, module: Module) -> str | None:
-        """The ending of a file whose name is written in other pieces here than where it is saved."""
-        called = self.shapes.names(path, module)
-        return next((ending for name, ending in self.named.items() if name in called and _tells(name)), None)
+    def ending_for(self, call: cst.Call, literal: Ending, facts: Facts) -> str | None:
+        """The ending that the name of a file needs, for which a call takes it."""
+        ending = self._renamed_for(call, literal, facts)
+        if ending is None and literal.text.endswith(OLD_ENDINGS):
+            ending = self._ending_in_full(literal.text, call.args[0].value, facts.module)
+        # save() writes a whole model, which the weights have nothing to do with.
+        is_other = self.is_of_another(call, literal, facts) or (ending == WEIGHTS and saves(call))
+        return None if is_other else ending
 
-    def is_another(self, path: cst.BaseExpression, module: Module) -> bool:
+    def is_of_another(self, call: cst.Call, literal: Ending, facts: Facts) -> bool:
+        """Whether a literal that must change elsewhere only ends the name of another file here."""
+        renamed = self._renamed_for(call, literal, facts) is not None and literal.text in OLD_ENDINGS
+        return renamed and self._is_another(call.args[0].value, facts.module)
+
+    def _renamed_for(self, call: cst.Call, literal: Ending, facts: Facts) -> str | None:
+        renamed = {**self.renamed, **self.whole} if is_load_model(call, facts) else self.renamed
+        return new_ending(literal.text, renamed)
+
+    def _ending_in_full(self, literal: str, path: cst.BaseExpression, module: Module) -> str | None:
+        """The ending of a file whose name is written in other pieces here than where it is saved.
+
+        `literal`: the piece that ends it, or the name of one file of several that the path may be.
+        """
+        called, last = self.shapes.names(path, module), shape_of_last(literal)
+        for name, ending in self.named.items():
+            if name in called and _tells(name) and (name.endswith(last) or fnmatch(last, shape_of_last(name))):
+                return ending
+        return None
+
+    def _is_another(self, path: cst.BaseExpression, module: Module) -> bool:
         """Whether a path is surely none of those that must change, though it may end as they do: `vgg + '.h5'`."""
         called = {shape_of_last(name) for name in self.shapes.names(path, module)}
         changed = {shape_of_last(name) for name in self.named}

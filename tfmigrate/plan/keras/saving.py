@@ -17,7 +17,7 @@ from tfmigrate.plan.change.paths import Ending, ending_of
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.callbacks import changed_keys, renamed_keys
 from tfmigrate.plan.keras.file_arguments import by_name_of, names_of
-from tfmigrate.plan.keras.file_calls import is_load_model, is_of_keras, loads_weights, saves, takes_name
+from tfmigrate.plan.keras.file_calls import is_of_keras, loads_weights, saves, takes_name
 from tfmigrate.plan.keras.file_mentions import Mentions
 from tfmigrate.plan.keras.saved_files import EITHER, Files, Written, files_of, new_ending
 from tfmigrate.plan.names.context import Context, Migration
@@ -77,7 +77,9 @@ class _Names:
                 if not call.args or not (takes_name(call, facts) or saves(call)):
                     continue
                 for literal in self.files.paths.endings(call.args[0].value, facts.module)[0]:
-                    ending = self._ending_for(call, literal, facts)
+                    ending = self.files.ending_for(call, literal, facts)
+                    if ending is None and self.files.is_of_another(call, literal, facts):
+                        self.seen.add(literal.node)
                     if ending is not None and self._is_first(literal):
                         yield self._change(literal, ending)
                     if ending is not None and facts is self.context.facts:
@@ -89,19 +91,6 @@ class _Names:
             return False
         self.seen.add(literal.node)
         return True
-
-    def _ending_for(self, call: cst.Call, literal: Ending, facts: Facts) -> str | None:
-        """The ending that the name of a file needs, for which a call takes it."""
-        renamed = self.files.renamed
-        path, module = call.args[0].value, facts.module
-        ending = new_ending(literal.text, {**renamed, **self.files.whole} if is_load_model(call, facts) else renamed)
-        if ending is None and literal.text.endswith(OLD_ENDINGS):
-            ending = self.files.ending_in_full(path, module)
-        elif ending is not None and literal.text in OLD_ENDINGS and self.files.is_another(path, module):
-            self.seen.add(literal.node)
-            return None
-        # save() writes a whole model, which the weights have nothing to do with.
-        return None if ending == WEIGHTS and saves(call) else ending
 
     def _change(self, literal: Ending, new: str) -> CallChange:
         ending = next(end for end in OLD_ENDINGS if literal.text.endswith(end))
