@@ -62,6 +62,8 @@ def shared_optimizers(compiles: Iterable[Use], drafts: Mapping[Module, Draft]) -
             if alone:
                 continue
             before = f"its optimizer is also that of the compile() at {earlier.place(draft.module)}"
+            if earlier.call is use.call:
+                before = "it has the same optimizer each time that it runs"
             if opaque_sites(earlier.receiver) != opaque_sites(use.receiver):
                 why = (
                     f"{before}: Keras 3 builds it for one model's weights and raises ValueError (Unknown variable) at "
@@ -163,6 +165,9 @@ def _unfrozen(use: Use, draft: Draft) -> Iterator[int]:
 
 
 def _exclusive(use: Use, other: Use) -> bool:
-    """Whether two calls stand in different arms, so that no run makes both."""
-    module = use.site.frame.module
-    return module is other.site.frame.module and module.exclusive(use.site.unit, other.site.unit)
+    """Whether two calls stand in different arms, so that no run makes both; two runs of one function may."""
+    here = {site.frame: site.unit for site in use.site.chain()}
+    for site in other.site.chain():
+        if site.frame in here:
+            return site.frame.module.exclusive(here[site.frame], site.unit)
+    return False

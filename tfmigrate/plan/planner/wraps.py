@@ -62,6 +62,8 @@ def migrate_wraps(
         _plan_models(placement, facts, drafts)
         if placement.over_workers:
             saving |= workers.plan_owner(placement.owner, facts, drafts)
+    if placements:
+        plan_own_optimizers([use for use in facts.uses if use.method == "compile"], drafts)
     say_second_strategies(placements, facts, drafts)
     say_used_in_callbacks(during_trainings(placements, facts), drafts)
     scope_methods(placements, drafts)
@@ -111,7 +113,6 @@ def _plan_models(placement: Placement, facts: ProgramFacts, drafts: Mapping[Modu
     compiles = [use for group in owner.groups for use in group.compiles]
     trainings = [use for group in owner.groups for use in group.trainings]
     cautions.say_trainable_toggles(compiles, trainings, drafts, plan_toggles(compiles, trainings, drafts))
-    plan_own_optimizers(compiles, drafts)
     out_of_sight.say_compiled_out_of_sight(owner, facts, drafts)
     out_of_sight.say_optimizers_out_of_sight(owner, drafts)
     out_of_sight.say_parts_out_of_sight(owner, drafts)
