@@ -44,7 +44,7 @@ class MergedCode(cst.CSTTransformer):
 
     def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.BaseExpression:
         brief = self._brief.get(original_node)
-        return self._named(updated_node) if brief is None else cst.Name(brief)
+        return self._named(updated_node) if brief is None else cst.parse_expression(brief)
 
     def leave_Attribute(self, original_node: cst.Attribute, updated_node: cst.Attribute) -> cst.BaseExpression:
         return self._named(updated_node.with_changes(attr=original_node.attr))
