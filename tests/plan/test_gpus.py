@@ -187,3 +187,20 @@ def test_the_names_of_a_comprehension_are_its_own() -> None:
     program = head + "def run(text):\n" + "".join(f"    {line}\n" for line in tail.split("\n")) + "\nrun('0,1')\n"
     file = migrate(program)
     assert "for i in [int(i) for i in text.split(',')]])" in file.after
+
+
+@pytest.mark.parametrize(
+    ("annotation", "devices"),
+    [
+        ("int", "for i in range(gpus)"),
+        ("Optional[int]", "for i in range(gpus)"),
+        ("typing.List[int]", "for i in gpus"),
+        ("tuple[int, ...]", "for i in gpus"),
+        ("int | list[int]", "for i in (gpus if isinstance(gpus, (list, tuple)) else range(gpus))"),
+        ("object", "for i in (gpus if isinstance(gpus, (list, tuple)) else range(gpus))"),
+    ],
+)
+def test_an_annotation_says_what_it_is(annotation: str, devices: str) -> None:
+    head, _, tail = PROGRAM.format(before="def run():", gpus="gpus").partition("def run():\n")
+    body = "".join(f"    {line}\n" for line in tail.split("\n"))
+    assert devices in migrate(f"{head}def run(gpus: {annotation}):\n{body}").after

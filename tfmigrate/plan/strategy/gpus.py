@@ -14,6 +14,7 @@ from tfmigrate.plan.change.calls import keywords, text_of
 from tfmigrate.plan.change.command_line import declarations, is_of_absl, last_name
 from tfmigrate.understand.lifecycle import Wrap
 from tfmigrate.understand.module import Module
+from tfmigrate.understand.parameters import nameable
 from tfmigrate.understand.reaching import values_of
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.values import NOTHING, Frame, Items, Literal, Opaque, Value, Visible, options
@@ -59,6 +60,7 @@ def kinds(wrap: Wrap, scopes: Mapping[Module, Scopes]) -> Kinds:
         return frozenset().union(*shown)
     mentions = list(values_of(wrap.gpus, wrap.site.frame, scopes))
     declared = {kind for _, node in mentions for kind in _declared(node, scopes)}
+    declared |= {kind for frame, node in mentions for kind in _of_annotation(_annotation(node, frame))}
     used = {kind for frame, node in mentions for kind in _used(node, frame, scopes[frame.module])}
     if declared or used:
         return frozenset(declared | used)
@@ -120,6 +122,31 @@ def _of_option(call: cst.Call) -> Kinds:
     if isinstance(default, cst.List | cst.Tuple):
         return _LIST
     return _NUMBER if isinstance(default, cst.Integer) else _UNKNOWN
+
+
+def _annotation(node: cst.BaseExpression, frame: Frame) -> cst.BaseExpression | None:
+    """That of a parameter of the function that an expression stands in."""
+    if not isinstance(node, cst.Name) or frame.function is None:
+        return None
+    named = (param for param in nameable(frame.function.params) if param.name.value == node.value)
+    return next((param.annotation.annotation for param in named if param.annotation is not None), None)
+
+
+_LISTS = frozenset({"list", "tuple", "List", "Tuple", "Sequence", "Iterable", "Collection"})
+
+
+def _of_annotation(node: cst.BaseExpression | None) -> Kinds:
+    """`int`, `Optional[int]`, `List[int]`, `int | list[int]`."""
+    name = last_name(node) if isinstance(node, cst.Name | cst.Attribute) else None
+    if name is not None:
+        return _NUMBER if name == "int" else _LIST if name in _LISTS else _UNKNOWN
+    if isinstance(node, cst.BinaryOperation):
+        return _of_annotation(node.left) | _of_annotation(node.right)
+    if not isinstance(node, cst.Subscript):
+        return _UNKNOWN
+    parts = (part.slice.value for part in node.slice if isinstance(part.slice, cst.Index))
+    either = last_name(node.value) in ("Optional", "Union")
+    return frozenset(chain.from_iterable(map(_of_annotation, parts))) if either else _of_annotation(node.value)
 
 
 def _used(node: cst.BaseExpression, frame: Frame, scopes: Scopes) -> Iterator[Kind]:
