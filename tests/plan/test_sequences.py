@@ -297,3 +297,9 @@ def test_only_what_may_be_no_integer_is_rounded(steps: str, whole: bool) -> None
     assert "class Epochs" in result.after
     assert ("self.steps = steps\n" in result.after) is whole
     assert ("rounded up" in result.after) is not whole
+
+
+def test_steps_of_a_single_epoch_say_nothing_of_the_class() -> None:
+    text = SCRIPT.format(call="fit_generator(pictures, steps_per_epoch=7, epochs=2)")
+    result = migrate(f"{text}model.fit_generator(pictures, steps_per_epoch=size / 3)\n")
+    assert "self.steps = steps\n" in result.after

@@ -91,7 +91,7 @@ def _rounding(unit: cst.SimpleStatementLine) -> bool | None:
 
 
 def _all_counted(migration: Migration) -> bool:
-    """Whether every number of steps in the program is surely an integer."""
+    """Whether every number of steps in the program that may be given to the class is surely an integer."""
     modules = tuple(migration.facts.modules)
     for module, facts in migration.facts.modules.items():
         scopes = migration.scopes_of(module)
@@ -107,7 +107,7 @@ def _all_counted(migration: Migration) -> bool:
             for use in facts.uses
             if use.method in _TRAIN
             for batches in data_of(use)
-            if batches.parameter != "validation_data"
+            if batches.parameter != "validation_data" and not _is_one_epoch(use.call, facts)
         )
         if not all(step is None or is_count(step.value, facts, scopes, modules, counts_pictures) for step in steps):
             return False
