@@ -147,14 +147,14 @@ class Reading:
         self._block, self._unit = function.body, last
         self._session(returned.value, inner)
         self._block, self._unit = outer, caller
-        if found.called:
+        if found.called or found.settings.threads:
             raise NotOnlySettings(f"{function.name.value}() does more than create it")
         gone = {*found.removed[before:], returned, *found.whole[whole:]}
         if all(is_gone(line, gone) for line in body):
             del found.removed[before:], found.whole[whole:]
             found.whole.append(function)
             return
-        if found.settings.numbers is not None or caller is None:
+        if found.settings.is_bound_here or caller is None:
             raise NotOnlySettings(f"{function.name.value}() does more than create it")
         found.removed.append(returned)
         found.called.append((caller, node))
@@ -270,10 +270,12 @@ class Reading:
                     self._assignment(mention)
         if not isinstance(value, cst.Call) or symbol_of(value.func, self._facts) != CONFIG or has_stars(value):
             raise NotOnlySettings("its settings are unknown")
-        for key, arg in keywords(value).items():
+        given = keywords(value)
+        options_apart = "gpu_options" in given and isinstance(given["gpu_options"].value, cst.Name)
+        for key, arg in given.items():
             options = self._gpu_options(arg.value, scope) if key == "gpu_options" else None
             if options is None:
-                settings.set(key, arg.value, self._module)
+                settings.set(key, arg.value, self._module, first=not options_apart)
             for name, option in (options or {}).items():
                 settings.set(f"gpu_options.{name}", option, self._module)
         self._place_conditional()

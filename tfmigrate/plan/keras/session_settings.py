@@ -8,6 +8,7 @@ import libcst as cst
 
 from tfmigrate.plan.change.calls import is_false, is_true, text_of
 from tfmigrate.understand.module import Module
+from tfmigrate.understand.purity import is_pure
 from tfmigrate.understand.syntax import dotted
 
 
@@ -25,12 +26,17 @@ class Settings:
     """The code of an iterable of the numbers of the visible GPUs."""
     text: str | None = None
     """The code of a text of such numbers; where it is empty, all GPUs are visible."""
+    threads: bool = False
+    """Whether a number of threads is written by its name."""
     calls: list[str] = field(default_factory=list)
     """Calls to write, without `tf.` before them."""
     said: list[str] = field(default_factory=list)
 
-    def set(self, key: str, value: cst.BaseExpression, module: Module) -> None:
-        """Note one setting. Raises NotOnlySettings where tf.config has no counterpart of it."""
+    def set(self, key: str, value: cst.BaseExpression, module: Module, *, first: bool = False) -> None:
+        """Note one setting. Raises NotOnlySettings where tf.config has no counterpart of it.
+
+        `first`: whether it stands where the statements will, so that names mean the same there.
+        """
         code = module.code(value)
         if key == "gpu_options.allow_growth" and (is_true(value) or is_false(value)):
             self.growth = is_true(value)
@@ -48,10 +54,16 @@ class Settings:
                 self.calls.append("debugging.set_log_device_placement(True)")
         elif key == "allow_soft_placement" and is_true(value):
             self.calls.append("config.set_soft_device_placement(True)")
-        elif key in ("intra_op_parallelism_threads", "inter_op_parallelism_threads") and isinstance(value, cst.Integer):
+        elif key in _THREADS and (isinstance(value, cst.Integer) or (first and is_pure(value))):
+            self.threads = self.threads or not isinstance(value, cst.Integer)
             self.calls.append(f"config.threading.set_{key}({code})")
         else:
             raise NotOnlySettings(f"`{key}` = {code} is not understood")
+
+    @property
+    def is_bound_here(self) -> bool:
+        """Whether the statements read variables, which may have other values elsewhere."""
+        return self.numbers is not None or self.threads
 
     def imply(self, other: Settings) -> bool:
         """Whether other settings add nothing to these, so that only these need to be written."""
@@ -77,6 +89,9 @@ class Settings:
         if self.growth:
             statements.append(f"for {gpu} in {gpus}:\n{indent}{tf}.config.experimental.set_memory_growth({gpu}, True)")
         return [*statements, *(f"{tf}.{call}" for call in self.calls)]
+
+
+_THREADS = ("intra_op_parallelism_threads", "inter_op_parallelism_threads")
 
 
 def _joined_numbers(node: cst.BaseExpression) -> cst.BaseExpression | None:

@@ -36,7 +36,7 @@ def session_lines(draft: Draft, modules: Iterable[Module]) -> SessionLines:
         call
         for call, carried in readings.items()
         if not isinstance(carried, str)
-        and carried.settings.numbers is None
+        and not carried.settings.is_bound_here
         and not (carried.apart or carried.called or carried.choices)
     )
     return SessionLines(
