@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 import pytest
 
-from tests.kit import actions, check_migrated
+from tests.kit import actions, check_migrated, migrate
 from tfmigrate.plan.change.calls import text_of
 from tfmigrate.plan.keras import layer_names
 
@@ -132,3 +132,29 @@ def test_a_name_that_is_handed_on_again_and_again_is_followed_once(monkeypatch: 
     file = check_migrated(program.format(line="y = d19(x, 'b')"))
     assert actions(file, "TFM259") == []
     assert 0 < asked < 1000
+
+
+@pytest.mark.parametrize(
+    ("base", "written"),
+    [
+        ("Model", "name=f'{self.name}_a-{i}'"),
+        ("object", "name=f'{self.name}/a-{i}'.replace("),
+    ],
+)
+def test_a_model_has_no_slash_in_its_own_name(base: str, written: str) -> None:
+    program = f"""
+from keras.layers import Dense
+from keras.models import Model, Sequential
+from keras.utils import multi_gpu_model
+
+
+class Box({base}):
+    def __init__(self, depth, **kwargs):
+        super().__init__(**kwargs)
+        self.parts = [Dense(3, name=f'{{self.name}}/a-{{i}}') for i in range(depth)]
+
+
+model = multi_gpu_model(Sequential([Dense(1, input_shape=(4,))]), gpus=2)
+model.compile("sgd", "mse")
+"""
+    assert written in migrate(program).after

@@ -24,6 +24,9 @@ from tfmigrate.written import Code
 _MODELS = frozenset({"keras.models.Model", "keras.models.Sequential", "keras.Model", "keras.Sequential", "keras.Input"})
 
 
+_BASES = ("keras.layers.", "keras.models.", "keras.Model", "keras.Sequential", "keras.engine.")
+
+
 def check(context: Context) -> Iterator[CallChange]:
     """Slashes of names become underscores; get_layer() finds a layer by either."""
     slashes = context.migration.once(_Slashes)
@@ -184,7 +187,7 @@ class _Slashes:
         if parts is not None:
             return all(self.are_not_in(part, seen) for part in parts)
         builtin = dotted(node.func) if isinstance(node, cst.Call) else ""
-        if isinstance(node, cst.Integer) or builtin in ("int", "len"):
+        if isinstance(node, cst.Integer) or builtin in ("int", "len") or node in self._own_names:
             return True
         if isinstance(node, cst.Call) and builtin == "str":
             return all(self.are_not_in(arg.value, seen) for arg in node.args)
@@ -288,6 +291,18 @@ class _Slashes:
         """The function that a name stands in."""
         functions = (inner for facts in self._modules for inner in facts.module.all_of(cst.FunctionDef))
         return {node: function for function in functions for node in nodes_in(function, cst.Name)}
+
+    @cached_property
+    def _own_names(self) -> Set[cst.CSTNode]:
+        """`self.name` in layers and models of the program's own: Keras has refused a slash there."""
+        return {
+            node
+            for facts in self._modules
+            for cls in facts.module.all_of(cst.ClassDef)
+            if any(facts.canonical(base.value).startswith(_BASES) for base in cls.bases)
+            for node in nodes_in(cls, cst.Attribute)
+            if dotted(node) == "self.name"
+        }
 
     @cached_property
     def _calls(self) -> Mapping[str, list[cst.Call]]:
