@@ -158,3 +158,10 @@ model = multi_gpu_model(Sequential([Dense(1, input_shape=(4,))]), gpus=2)
 model.compile("sgd", "mse")
 """
     assert written in migrate(program).after
+
+
+def test_a_name_that_is_computed_is_looked_up_by_a_function() -> None:
+    line = "def skip(net, name):\n    return net.get_layer(name).output\n\n\ny = skip(DenseNet121(), 'conv1/bn')"
+    after = check_migrated(PROGRAM.format(line=line)).after
+    assert "    return layer_called(net, name).output\n" in after
+    assert after.count("def layer_called(model, name):") == 1

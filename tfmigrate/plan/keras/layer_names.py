@@ -10,6 +10,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, is_none, keywords, text_of
+from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Facts
@@ -30,11 +31,8 @@ _BASES = ("keras.layers.", "keras.models.", "keras.Model", "keras.Sequential", "
 def check(context: Context) -> Iterator[CallChange]:
     """Slashes of names become underscores; get_layer() finds a layer by either."""
     slashes = context.migration.once(_Slashes)
+    yield from _looked_up(slashes, context)
     for call in context.facts.module.calls:
-        func = call.func
-        if isinstance(func, cst.Attribute) and func.attr.value == "get_layer":
-            yield from _looked_up(call, func, slashes, context)
-            continue
         name = keywords(call).get("name")
         if name is None or not _is_named_by_keras(call, context.facts):
             continue
@@ -73,22 +71,31 @@ def _is_named_by_keras(call: cst.Call, facts: Facts) -> bool:
     )
 
 
-def _looked_up(call: cst.Call, func: cst.Attribute, slashes: _Slashes, context: Context) -> Iterator[CallChange]:
+def _looked_up(slashes: _Slashes, context: Context) -> Iterator[CallChange]:
     """`model.get_layer("a/b")`: the names of keras.applications have slashes on Keras 2 alone."""
-    if len(call.args) != 1 or call.args[0].star or ((word := call.args[0].keyword) and word.value != "name"):
-        return
-    name = call.args[0].value
-    if not slashes.may_be_in(name):
-        return
+    helper = Helper.of(context.draft, "layer_called")
     message = "Keras 3 allows no slash in the name of a layer: the layer is looked up with an underscore instead"
-    code = (
-        "next(layer for layer in ",
-        func.value,
-        f".layers if layer.name.replace({context.quote}/{context.quote}, {context.quote}_{context.quote}) == ",
-        *_plain(name, slashes, context),
-        ")",
-    )
-    yield CallChange(codes.LAYER_NAMES, call, message, Replace(call, code))
+    computed: list[CallChange] = []
+    for call in context.facts.module.calls:
+        func, name = call.func, call.args[0].value if len(call.args) == 1 else None
+        if not isinstance(func, cst.Attribute) or func.attr.value != "get_layer" or name is None:
+            continue
+        word = call.args[0].keyword
+        if call.args[0].star or (word is not None and word.value != "name") or not slashes.may_be_in(name):
+            continue
+        if isinstance(name, cst.SimpleString):
+            code = (
+                "next(layer for layer in ",
+                func.value,
+                f".layers if layer.name.replace({context.quote}/{context.quote}, {context.quote}_{context.quote}) == ",
+                name.value.replace("/", "_"),
+                ")",
+            )
+            yield CallChange(codes.LAYER_NAMES, call, message, Replace(call, code))
+        else:
+            edit = Replace(call, (f"{helper}(", func.value, ", ", name, ")"))
+            computed.append(CallChange(codes.LAYER_NAMES, call, message, edit))
+    yield from helper.brought_by([change.node for change in computed], computed)
 
 
 def _plain(name: cst.BaseExpression, slashes: _Slashes, context: Context) -> Code:
