@@ -412,3 +412,29 @@ def test_comments_of_a_choice_that_stays_are_all_kept() -> None:
 def test_the_guard_accepts_no_comment_less_where_no_choice_goes() -> None:
     before = "if a:\n    b = 1  # one\nelse:\n    b = 2  # one\n"
     assert "would be lost" in str(guard.objection(before, before, "b = 1  # one\n"))
+
+
+ONE_NAME = """
+from tensorflow.keras.layers import Dense
+from tensorflow.keras.models import Sequential
+from tensorflow.keras.utils import multi_gpu_model
+
+gpus = int(input())
+model = Sequential([Dense(4, input_shape=(4,))])
+
+# {comment}
+base = model
+if gpus > 1: model = multi_gpu_model(model, gpus=gpus)
+
+model.compile("sgd", "mse")
+base.save("net.h5")
+"""
+
+
+@pytest.mark.parametrize(
+    ("comment", "stays"), [("Multi-GPU setup:", False), ("Which one is saved:", True), ("Set up, as in net.py:", True)]
+)
+def test_what_heads_another_name_and_the_wrap_goes_with_the_wrap(comment: str, stays: bool) -> None:
+    after = check_migrated(ONE_NAME.format(comment=comment)).after
+    assert (f"# {comment}\n" in after) is stays
+    assert "base = model\n" in after

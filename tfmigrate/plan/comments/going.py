@@ -25,8 +25,9 @@ from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Arguments, Forget
 from tfmigrate.plan.strategy.guards import device_of
 from tfmigrate.understand import names
-from tfmigrate.understand.blocks import suites_of, units_of
+from tfmigrate.understand.blocks import only_statement, suites_of, units_of
 from tfmigrate.understand.import_statements import imports_at, imports_of
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.walk import comments_of, walk
 
 
@@ -57,6 +58,8 @@ class _Going:
             yield from self._of_a_device(unit)
         if unit in changes.unwrapped or unit in changes.collapsed:
             yield from speaking_of(OF_SEVERAL if changes.empties(unit) else PARALLEL, above)
+            if changes.empties(unit):
+                yield from speaking_of(OF_SEVERAL, self._above_names(unit))
         if isinstance(unit, cst.If) and unit in changes.one_arm_of:
             yield from self._of_arms(unit, changes.one_arm_of[unit])
         if isinstance(unit, cst.SimpleStatementLine):
@@ -121,6 +124,18 @@ class _Going:
         for line in units_of(unit.body):
             if isinstance(line, cst.SimpleStatementLine):
                 yield from (comment for comment in _own(line) if ON_CPU.search(comment.value) and not is_code(comment))
+
+    def _above_names(self, unit: cst.CSTNode) -> list[cst.Comment]:
+        """The comments above lines that only give the model another name, directly above a unit: `base = model`."""
+        block = units_of(self._draft.module.places[unit].block)
+        for line in block[: self._draft.module.places[unit].index][::-1]:
+            small = only_statement(line)
+            if getattr(unit, "leading_lines", ()) or not isinstance(small, cst.Assign) or not dotted(small.value):
+                break
+            unit = line
+            if getattr(unit, "leading_lines", ()):
+                return self._above(unit)
+        return []
 
     def _above(self, unit: cst.CSTNode) -> list[cst.Comment]:
         """The comments directly above a unit, without a blank line between, that may speak of it alone."""

@@ -68,7 +68,7 @@ class Changes:
         """Statements with a wrap, whose comments stay where they are."""
         return {wrap.site.unit for wrap in self._draft.facts.wraps} - self.moved
 
-    def removes(self, unit: cst.SimpleStatementLine) -> bool:
+    def removes(self, unit: cst.SimpleStatementLine | cst.SimpleStatementSuite) -> bool:
         return all(small in self.removed or small in self.imports for small in unit.body)
 
     def empties(self, unit: cst.CSTNode | None) -> bool:
@@ -79,7 +79,9 @@ class Changes:
             and unit not in self.moved
             and unit.orelse is None
             and all(
-                isinstance(line, cst.SimpleStatementLine) and line not in self.moved and self.removes(line)
+                isinstance(line, cst.SimpleStatementLine | cst.SimpleStatementSuite)
+                and line not in self.moved
+                and self.removes(line)
                 for line in units_of(unit.body)
             )
         )
