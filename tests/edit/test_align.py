@@ -124,3 +124,15 @@ def test_lines_behind_a_backslash_are_indented_with_their_statement() -> None:
 """
         in file.after
     )
+
+
+def test_an_equals_sign_stays_in_its_column() -> None:
+    tree = cst.parse_module("units           = 4\nparallel_model  = wrap(net)\none = two = wrap(net)\n")
+    edits = [Replace(node, "net_1") for node in walk(tree) if getattr(node, "value", None) in ("parallel_model", "one")]
+    after = "units           = 4\nnet_1           = wrap(net)\nnet_1 = two = wrap(net)\n"
+    assert apply(tree, edits).code == after
+
+
+def test_a_longer_name_takes_what_space_there_is() -> None:
+    tree = cst.parse_module("a  = 4\n")
+    assert apply(tree, [Replace(tree.body[0].body[0].targets[0].target, "longer")]).code == "longer = 4\n"

@@ -25,6 +25,21 @@ def indented(statement: _Node, indent: str) -> _Node:
     return moved
 
 
+def equals_kept(
+    original: cst.BaseSmallStatement, small: cst.BaseSmallStatement, tree: cst.Module
+) -> cst.BaseSmallStatement:
+    """An assignment whose `=` stands where it stood, in a column with those of others, though its target is another."""
+    if not isinstance(original, cst.Assign) or not isinstance(small, cst.Assign) or len(original.targets) > 1:
+        return small
+    (old,), (new, *more) = original.targets, small.targets
+    space = old.whitespace_before_equal.value
+    shorter = len(tree.code_for_node(old.target)) - len(tree.code_for_node(new.target))
+    if more or len(space) < 2 or space.strip(" ") or not shorter:
+        return small
+    kept = new.with_changes(whitespace_before_equal=cst.SimpleWhitespace(" " * max(1, len(space) + shorter)))
+    return small.with_changes(targets=[kept])
+
+
 def dedented(statement: _Node, indent: str) -> _Node:
     """The same to the left."""
     moved = statement.visit(_Behind("\n", f"\n{indent}"))

@@ -13,7 +13,7 @@ from types import MappingProxyType
 import libcst as cst
 
 from tfmigrate.brackets import filled
-from tfmigrate.edit.align import dedented, realigned, realigned_head
+from tfmigrate.edit.align import dedented, equals_kept, realigned, realigned_head
 from tfmigrate.edit.arguments import in_column, narrowed_signature, spaced
 from tfmigrate.edit.arms import Arms, begin_and_end_alike, read_alike
 from tfmigrate.edit.blocks import Block, BlockInTheMaking, empty
@@ -216,7 +216,7 @@ class _Editor(cst.CSTTransformer):
             if old in self.edits.imports:
                 body.extend(divided(self.edits.imports[old], new, self._config))
             else:
-                body.append(new)
+                body.append(equals_kept(old, new, self._tree))
         if not body:
             return []
         if len(original.body) == 1 and len(body) > 1:

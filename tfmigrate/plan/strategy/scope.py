@@ -89,7 +89,7 @@ class Cover:
             return False
         if unit in self._transparent:
             return True
-        if isinstance(unit, cst.If):
+        if isinstance(unit, cst.If | cst.Try):
             arms = [suite for suite in suites_of(unit) if self._holds_needed(suite)]
             return len(arms) > 1
         if isinstance(unit, cst.For | cst.While):
