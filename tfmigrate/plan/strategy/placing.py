@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Set
+from collections.abc import Container, Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 
 import libcst as cst
@@ -18,6 +18,7 @@ from tfmigrate.plan.strategy.gpu_lines import lines_to_raise
 from tfmigrate.plan.strategy.kept import kept_by_all, known_too_late, place_in_init
 from tfmigrate.plan.strategy.late_devices import SessionLines, Sessions, raised_settings
 from tfmigrate.plan.strategy.model_group import Refusal
+from tfmigrate.plan.strategy.negations import negated
 from tfmigrate.plan.strategy.own_loops import trained_by_hand
 from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.plan.strategy.placement import Placement
@@ -30,6 +31,7 @@ from tfmigrate.understand.blocks import Unit, only_statement
 from tfmigrate.understand.lifecycle import ProgramFacts
 from tfmigrate.understand.module import Module
 from tfmigrate.understand.objects import receiver_of
+from tfmigrate.written import Written
 
 
 def placements_of(
@@ -55,6 +57,17 @@ def placements_of(
         else:
             refused.update((wrap.call, placed) for wrap in owner.wraps)
     return placements, refused
+
+
+def _single_arms(owner: Owner, strategy: Strategy) -> Iterator[cst.BaseSuite]:
+    """The arms of the guards of wraps in which the strategy is the default one."""
+    guards = {guard.node for wrap in owner.wraps for guard in wrap.guards if guard.frame.module is owner.module}
+    for guard in guards:
+        if isinstance(guard, cst.If) and isinstance(guard.orelse, cst.Else):
+            test = Written.at(guard.test)
+            for arm, opposite in ((guard.body, negated(test)), (guard.orelse.body, test)):
+                if all(opposite in way for way in strategy.conditions):
+                    yield arm
 
 
 class _Placing:
@@ -108,6 +121,7 @@ class _Placing:
         raised = raised_settings(owner, move.target if move else before, self._facts, self._sessions, self._drafts)
         if isinstance(raised, Refusal):
             return raised
+        runs = self._runs(owner, near, move.move if move else None, _single_arms(owner, strategy))
         placement = Placement(owner, strategy, before, runs, far, raised, move)
         if move is not None or raised.edits:
             return placement
@@ -122,7 +136,8 @@ class _Placing:
         strategy = self._strategy(owner, before, frozenset(counted.units))
         if isinstance(strategy, Refusal):
             return strategy
-        return replace(placement, strategy=strategy, runs=self._runs(owner, near, counted), counted=counted)
+        runs = self._runs(owner, near, counted, _single_arms(owner, strategy))
+        return replace(placement, strategy=strategy, runs=runs, counted=counted)
 
     def _in_methods(self, owner: Owner) -> Placement | Refusal:
         """Of a strategy that an object keeps: made in its `__init__`, the owner, for all methods."""
@@ -146,17 +161,26 @@ class _Placing:
                 others.append((f"{receiver_of(function)}.{owner.name.partition('.')[2]}", runs))
         return Placement(owner, strategy, before, own, tuple(scoped.far.items()), raised, methods=tuple(others))
 
-    def _cover(self, module: Module, needed: frozenset[Unit], trained: Set[Unit], move: Move | None = None) -> Cover:
+    def _cover(
+        self,
+        module: Module,
+        needed: frozenset[Unit],
+        trained: Set[Unit],
+        move: Move | None = None,
+        without: Iterable[cst.BaseSuite] = (),
+    ) -> Cover:
         left = self._remains.get(module)
         gone, transparent = (left.blocks.gone, left.blocks.transparent) if left is not None else ((), ())
-        return Cover(module, needed, frozenset(trained - needed), gone, transparent, move)
+        return Cover(module, needed, frozenset(trained - needed), gone, transparent, move, without)
 
-    def _runs(self, owner: Owner, near: frozenset[Unit], move: Move | None = None) -> tuple[Run, ...]:
-        """The `with` blocks of an owner."""
+    def _runs(
+        self, owner: Owner, near: frozenset[Unit], move: Move | None = None, without: Iterable[cst.BaseSuite] = ()
+    ) -> tuple[Run, ...]:
+        """The `with` blocks of an owner; `without`: blocks that need none."""
         left = self._remains.get(owner.module)
         if left is not None and left.superfluous:
             near = frozenset(unit for unit in near if only_statement(unit) not in left.superfluous)
-        return tuple(self._cover(owner.module, near, training_in(owner), move).runs(owner.body))
+        return tuple(self._cover(owner.module, near, training_in(owner), move, without).runs(owner.body))
 
     def _strategy(self, owner: Owner, before: Unit, raised: frozenset[cst.CSTNode] = frozenset()) -> Strategy | Refusal:
         """`raised`: assignments that stand above it by then."""

@@ -39,14 +39,17 @@ class Cover:
         gone: Iterable[cst.CSTNode],
         transparent: Iterable[cst.CSTNode],
         move: Move | None = None,
+        without: Iterable[cst.BaseSuite] = (),
     ) -> None:
-        """`move`: of units that shall stand elsewhere in their block by then."""
+        """`move`: of units that shall stand elsewhere in their block by then. `without`: blocks where the strategy is
+        the default one, whose scope changes nothing."""
         self._module = module
         self._needed = needed
         self._training = training
         self._gone = frozenset(gone)
         self._transparent = frozenset(transparent)
         self._move = move
+        self._without = frozenset(without)
 
     def runs(self, block: cst.Module | cst.BaseSuite) -> Iterator[Run]:
         """The runs of a block and of the blocks inside it, in order."""
@@ -68,7 +71,8 @@ class Cover:
                     yield Run(tuple(current))
                 current, gap = [], []
                 for suite in suites_of(unit):
-                    yield from self.runs(suite)
+                    if suite not in self._without:
+                        yield from self.runs(suite)
             else:
                 gap.append(unit)
         if current:
