@@ -1,4 +1,4 @@
-"""The arm of a guard in which there is one GPU: the strategy is the default one there, and its scope changes nothing."""
+"""The arm of a guard in which there is one GPU: the strategy is the default one there, whose scope changes nothing."""
 
 from __future__ import annotations
 
