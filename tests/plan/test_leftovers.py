@@ -691,3 +691,26 @@ def test_a_file_that_another_one_imports_is_not(other: str) -> None:
     files = migrate_files(sources)
     assert "class Parallel" not in files["dress.py"].after
     assert not [finding for finding in files["dress.py"].findings if "delete it" in finding.message]
+
+
+@pytest.mark.parametrize("above", ["", "# Builds one.\n", "@cache\n"])
+def test_a_value_in_a_default_is_explained_above_the_function(above: str) -> None:
+    program = f"""
+from functools import cache
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.optimizers import RMSprop
+from keras.utils import multi_gpu_model
+
+
+{above}def build(units, optimizer=RMSprop(4e-3)):
+    model = multi_gpu_model(Sequential([Dense(units, input_shape=(4,))]), gpus=2)
+    model.compile(loss="mse", optimizer=optimizer)
+    return model
+
+
+build(3)
+"""
+    after = check_migrated(program).after
+    comment = "# 1e-7 squared: epsilon is now inside the square root\n"
+    assert f"\n\n\n{above}{comment}def build(units, optimizer=RMSprop(4e-3, epsilon=1e-14)" in after

@@ -98,7 +98,7 @@ class _Editor(cst.CSTTransformer):
             if isinstance(original, cst.FunctionDef) and not self.edits.removed.isdisjoint(original.decorators):
                 updated = self._undecorated(original, updated)  # type: ignore[arg-type]
             updated = realigned_head(original, updated, self._tree)
-            self.pieces[original] = self._compound(original, updated)
+            self.pieces[original] = self._remarked_head(original, self._compound(original, updated))
         if original in self.edits.calls:
             updated = self._arguments(self.edits.calls[original], updated)  # type: ignore[arg-type]
         if (
@@ -232,6 +232,19 @@ class _Editor(cst.CSTTransformer):
         inserted = self.edits.inserts.get(original, ())
         carried = [self._parts_in(edit.code)[node] for edit in inserted for node in nodes_of(edit.code)]
         return keep_comments(self._comments_in(original), [realigned(original, line, self._tree)], carried)
+
+    def _remarked_head(self, original: cst.BaseCompoundStatement, pieces: Pieces) -> Pieces:
+        """A function with the comments that are made on the defaults of its parameters."""
+        if not isinstance(original, cst.FunctionDef) or len(pieces) != 1:
+            return pieces
+        said = (self.edits.remarks[node] for node in walk(original.params) if node in self.edits.remarks)
+        lines = [cst.EmptyLine(comment=cst.Comment(f"# {text}")) for text in dict.fromkeys(said)]
+        (function,) = pieces
+        if not lines or not isinstance(function, cst.FunctionDef):
+            return pieces
+        if function.decorators:
+            return [function.with_changes(lines_after_decorators=[*function.lines_after_decorators, *lines])]
+        return [led(function, [*function.leading_lines, *lines])]
 
     def _remarked(self, original: cst.SimpleStatementLine, pieces: Pieces) -> Pieces:
         """A line with the comments that are made on what stands in it."""
