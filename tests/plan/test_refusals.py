@@ -33,6 +33,10 @@ REFUSED = {
         "parallel = multi_gpu_model(tower, 2)\n",
         "the model is the name tower, which no file given defines: define it, or import it by its name",
     ),
+    "an attribute of a name that nothing defines": (
+        "parallel = multi_gpu_model(self.net, 2)\n",
+        f"the model is the attribute `net` of the name self, which no file given defines: define it{NO_COMPILE}",
+    ),
     "a misspelt module": (
         "def spread():\n    return keras.util.multi_gpu_model(Sequential([Dense(1)]), 2)\n",
         "no version of Keras has keras.util.multi_gpu_model: if keras.utils.multi_gpu_model is meant, name that",

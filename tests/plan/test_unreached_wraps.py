@@ -71,3 +71,37 @@ def test_a_suppressed_call_stays() -> None:
     file = migrate(program("return net", f"{WRAP}  # tfmigrate: skip"))
     assert f"{WRAP}  # tfmigrate: skip" in file.after
     assert "suppressed" in actions(file, "TFM001")
+
+
+CAUGHT = """\
+try:
+    big = multi_gpu_model({}, gpus=gpus)
+    big.load_weights('old.h5')
+except{}:
+    big = net
+return big"""
+
+
+@pytest.mark.parametrize("caught", ["", " Exception", " (OSError, NameError)"])
+@pytest.mark.parametrize("model", ["tower", "self.model"])
+def test_a_model_of_a_name_that_nothing_defines_is_never_wrapped_where_the_error_is_caught(
+    model: str, caught: str
+) -> None:
+    file = check_migrated(program(CAUGHT.format(model, caught)))
+    assert f"big = {model}\n" in file.after
+    assert "multi_gpu_model" not in file.after
+    assert "strategy.scope()" in file.after
+    name = model.partition(".")[0]
+    assert any(f"nothing defines `{name}`" in finding.message for finding in file.findings)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        program(CAUGHT.format("tower", " OSError")),
+        program(WRAP.replace("net", "tower")),
+        "from shelf import *\n" + program(CAUGHT.format("tower", "")),
+    ],
+)
+def test_a_name_that_may_be_defined_or_whose_error_ends_the_program_is_refused(text: str) -> None:
+    check_refused(text, "TFM003", "TFM104")

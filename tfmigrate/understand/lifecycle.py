@@ -302,6 +302,8 @@ class Facts:
     """The classes that the module defines, as often as it was seen to."""
     copies: dict[cst.Call, str] = field(default_factory=dict)
     """Calls of a function of that name which is not Keras's: a copy kept in the project, by its qualified name."""
+    failing: dict[cst.Call, str] = field(default_factory=dict)
+    """Calls of multi_gpu_model that are never made, as a `try` catches the NameError of that name in the model."""
 
     def canonical(self, node: cst.CSTNode) -> str:
         """What an expression names in a library, one name for each thing: see names.canonical(); "" for any other."""

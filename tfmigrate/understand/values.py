@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING, TypeGuard, Union
 
 import libcst as cst
 
@@ -125,6 +125,10 @@ class Partial(Opaque):
 def unbound(name: str) -> Opaque:
     """What a name is that no known code binds: a builtin, or one that an unknown module brings."""
     return Opaque(f"the name {name}")
+
+
+def is_unbound(value: Value) -> TypeGuard[Opaque]:
+    return isinstance(value, Opaque) and value == unbound(value.origin.removeprefix("the name "))
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -20,10 +21,13 @@ from tfmigrate.understand.values import (
     Items,
     Literal,
     Made,
+    Method,
     ModelObject,
     Parallel,
     Value,
+    is_unbound,
     options,
+    unbound,
 )
 from tfmigrate.understand.wrapper_classes import template_attributes
 from tfmigrate.walk import walk
@@ -49,6 +53,10 @@ def wrap(
     `several_only`: see Wrap. `returned`: see `copies.returned_by`.
     """
     passed = _Passed.of(node.args, arguments, parameters)
+    undefined = _caught_name(state, passed.values.get("model", NOTHING))
+    if undefined is not None:
+        state.facts.failing[node] = undefined
+        return unbound(undefined)
     gpus, relocation = passed.nodes.get("gpus"), passed.values.get("cpu_relocation")
     omitted = passed.values.get("gpus", NOTHING) == NOTHING and not _asked_for(state, gpus)
     new_wrap = Wrap(
@@ -115,6 +123,25 @@ def _paired(args: Sequence[cst.Arg], arguments: Arguments) -> Iterator[tuple[cst
         more -= expanded
         for _ in range(1 + expanded):
             yield arg, next(values)
+
+
+def _caught_name(state: State, model: Value) -> str | None:
+    """The name in `self.model` that nothing defines, where a `try` catches what that raises."""
+    holder = model.receiver if isinstance(model, Method) else model
+    if not is_unbound(holder) or state.facts.stars:
+        return None
+    name = holder.origin.removeprefix("the name ")
+    caught = any(guard.arm == "body" and _catches_names(guard.node) for guard in state.guards)
+    return name if caught and not hasattr(builtins, name) else None
+
+
+def _catches_names(node: cst.CSTNode) -> bool:
+    if not isinstance(node, cst.Try):
+        return False
+    caught = (part for handler in node.handlers if handler.type is not None for part in walk(handler.type))
+    return any(handler.type is None for handler in node.handlers) or any(
+        dotted(part) in ("NameError", "Exception", "BaseException") for part in caught
+    )
 
 
 def _asked_for(state: State, gpus: cst.BaseExpression | None) -> bool:

@@ -24,8 +24,8 @@ from tfmigrate.understand.values import (
     Parameter,
     Site,
     Sites,
+    is_unbound,
     options,
-    unbound,
 )
 
 
@@ -242,7 +242,7 @@ def template_problem(wrap: Wrap) -> str | None:
                 f"the model is the parameter `{option.name}`, and no known call passes one: migrate the files that "
                 f"{_called(option.frame)} together with this one, or let them build the model in a strategy's scope"
             )
-        if isinstance(option, Opaque) and option == unbound(option.origin.removeprefix("the name ")):
+        if is_unbound(option):
             return f"the model is {option.origin}, which no file given defines: define it, or import it by its name"
         if isinstance(option, Opaque) and not option.sites:
             return f"the model is {option.origin}, whose construction is unknown"
@@ -254,6 +254,9 @@ def template_problem(wrap: Wrap) -> str | None:
                 f"the model is `{holder}.{option.name}`, and no known call passes anything for `{holder}`: migrate "
                 f"the files that {_called(option.receiver.frame)} together with this one"
             )
+        if isinstance(option, Method) and is_unbound(option.receiver):
+            holder = option.receiver.origin
+            return f"the model is the attribute `{option.name}` of {holder}, which no file given defines: define it"
         if isinstance(option, Method):
             return f"the model is the attribute `{option.name}` of something that was not followed"
         if isinstance(option, Instance):

@@ -28,6 +28,14 @@ def say_other_uses(draft: Draft, facts: ProgramFacts) -> None:
     for node in (*_passed_on(draft, facts), *(call for call in unreached if not _becomes_template(call, draft))):
         message = "multi_gpu_model is used here without a call that was followed"
         draft.say(codes.NOT_FOLLOWED, node, message, "refuse")
+    for failing, name in draft.facts.failing.items():
+        template = passed_as("model", 0, failing)
+        if template is not None and not any(failing is wrap.call for wrap in draft.facts.wraps):
+            message = (
+                f"this call is never reached: nothing defines `{name}`, and the `try` round it catches the NameError; "
+                "the model is written in its place"
+            )
+            draft.change(codes.MULTI_GPU_MODEL, failing, message, Replace(failing, (template.value,)))
     for call, keras in _through_unknown(draft):
         message = f"`{keras}` is handed in from elsewhere: if it is Keras, this is multi_gpu_model"
         draft.say(codes.INJECTED_KERAS, call, message, "refuse")
@@ -57,7 +65,7 @@ def say_other_uses(draft: Draft, facts: ProgramFacts) -> None:
 
 def _passed_on(draft: Draft, facts: ProgramFacts) -> Iterator[cst.CSTNode]:
     """Mentions that are not called, at least not by a call that wraps; `getattr(utils, "multi_gpu_model")` is one."""
-    accounted = {wrap.call.func for wrap in draft.facts.wraps}
+    accounted = {call.func for call in (*(wrap.call for wrap in draft.facts.wraps), *draft.facts.failing)}
     exported = {name for module, name in facts.exported if module is draft.module}
     accounted |= {alias.assignment.value for alias in other_names(draft) if alias.goes_with(accounted, exported)}
     for wrapper_class in {wrap.wrapper_class for wrap in facts.wraps if wrap.wrapper_class is not None}:
