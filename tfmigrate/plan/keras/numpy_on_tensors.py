@@ -1,0 +1,53 @@
+"""`np.abs(y_true - y_pred)` in what a graph is built of: NumPy cannot compute with a tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tfmigrate.plan import codes
+from tfmigrate.plan.change.call_change import CallChange
+from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.keras.traced import elements, traced_functions
+from tfmigrate.plan.names.context import Context, Migration
+from tfmigrate.understand.module import Module
+from tfmigrate.walk import calls_in
+
+_BY_OPERATORS = {"abs": "abs", "absolute": "abs", "square": "square"}
+"""What Python's operators did to the tensor before TensorFlow 1.15, and the function of TensorFlow that does it."""
+_OTHER = {
+    "log": "math.log", "power": "pow", "mean": "reduce_mean", "sum": "reduce_sum", "max": "reduce_max",
+    "amax": "reduce_max", "min": "reduce_min", "amin": "reduce_min", "prod": "reduce_prod", "clip": "clip_by_value",
+    "dot": "matmul", "concatenate": "concat", "maximum": "maximum", "minimum": "minimum", "sqrt": "sqrt",
+    "exp": "exp", "sign": "sign", "add": "add", "subtract": "subtract", "multiply": "multiply", "divide": "divide",
+    "reshape": "reshape", "transpose": "transpose", "expand_dims": "expand_dims",
+}  # fmt: skip
+_SHAPES = frozenset({"shape", "ndim"})
+"""They ask the tensor for its attributes, which it has."""
+
+
+def check(context: Context) -> Iterator[CallChange]:
+    for module, call, function in context.migration.once(_calls):
+        if module is not context.facts.module:
+            continue
+        what = f"np.{function} of a tensor is a NotImplementedError since TensorFlow 1.15"
+        ours = _BY_OPERATORS.get(function)
+        if ours is not None and len(call.args) == 1 and call.args[0].keyword is None and not call.args[0].star:
+            message = f"{what}: {context.tf}.{ours}, which computes the same"
+            yield CallChange(codes.NUMPY_ON_TENSORS, call, message, Replace(call.func, (f"{context.tf}.{ours}",)))
+            continue
+        advice = f"write tf.{_OTHER[function]}" if function in _OTHER else "compute it with functions of TensorFlow"
+        yield CallChange(codes.NUMPY_ON_TENSORS, call, f"{what}: {advice}", action="warn")
+
+
+def _calls(migration: Migration) -> tuple[tuple[Module, cst.Call, str], ...]:
+    """Each call of a function of NumPy on a tensor in what the program's losses, metrics and layers compute."""
+    found: dict[cst.Call, tuple[Module, cst.Call, str]] = {}
+    for reader in migration.once(traced_functions):
+        for call in calls_in(reader.traced.node):
+            holder, _, function = reader.facts.called(call).rpartition(".")
+            if holder == "numpy" and function not in _SHAPES and call.args:
+                if any(map(reader.is_tensor, elements(call.args[0].value))):
+                    found.setdefault(call, (reader.traced.module, call, function))
+    return tuple(found.values())
