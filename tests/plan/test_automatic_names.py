@@ -6,7 +6,6 @@ import re
 from dataclasses import replace
 
 import pytest
-from tfmigrate.understand.module import Module
 
 from tests import forks
 from tests.kit import SETTINGS, actions, check_migrated, migrate, migrate_files
@@ -16,6 +15,7 @@ from tfmigrate.plan.keras.one_more import ARGUMENTS, layer_of
 from tfmigrate.plan.names.context import Migration
 from tfmigrate.result import FileResult
 from tfmigrate.understand.interpreter import interpret
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.program import Program
 
 HEAD = """\
