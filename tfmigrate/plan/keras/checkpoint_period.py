@@ -13,7 +13,8 @@ from tfmigrate.plan.change.calls import Revision, keywords, unchanged
 from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.edits import Arguments, Replace
 from tfmigrate.plan.keras.checkpoints import CHECKPOINT, PARAMETERS, checkpoints
-from tfmigrate.plan.keras.handed_on import Beginning, arguments_of, names_class
+from tfmigrate.plan.keras.handed_on import Beginning
+from tfmigrate.plan.keras.handing import arguments_of, names_class
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.reaching import explicit

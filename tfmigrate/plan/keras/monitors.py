@@ -14,7 +14,8 @@ from tfmigrate.plan.change.calls import Revision, keywords, text_of
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.callbacks import changed_keys, metrics_given
 from tfmigrate.plan.keras.checkpoints import CHECKPOINT
-from tfmigrate.plan.keras.handed_on import Beginning, Given, arguments_of
+from tfmigrate.plan.keras.handed_on import Beginning
+from tfmigrate.plan.keras.handing import Given, arguments_of
 from tfmigrate.plan.keras.watchers import EARLY_STOPPING, WATCHERS, watching
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.settings import Settings

@@ -14,7 +14,8 @@ from tfmigrate.plan.change.path_shapes import PathShapes
 from tfmigrate.plan.change.paths import Ending, Paths, name_shape
 from tfmigrate.plan.keras.checkpoints import checkpoints
 from tfmigrate.plan.keras.file_calls import is_load_model, reads, saves
-from tfmigrate.plan.keras.handed_on import Beginning, Given, Objects
+from tfmigrate.plan.keras.handed_on import Beginning, Objects
+from tfmigrate.plan.keras.handing import Given
 from tfmigrate.plan.names.context import Migration
 from tfmigrate.understand.blocks import Unit
 from tfmigrate.understand.lifecycle import Facts
