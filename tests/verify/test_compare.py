@@ -10,7 +10,7 @@ import pytest
 from tfmigrate.verify.judge import align, batches
 from tfmigrate.verify.judge.align import CEILING, noise, pair_steps, relative_difference, tolerance
 from tfmigrate.verify.judge.compare import Comparison, compare, through_epoch
-from tfmigrate.verify.judge.contract import Row
+from tfmigrate.verify.judge.contract_rows import Row
 from tfmigrate.verify.judge.differences import (
     BATCH_NORM,
     CLASS_WEIGHTED,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from tfmigrate.verify.judge import contract, differences
 from tfmigrate.verify.judge.align import EpochPair, PredictionPair, StepPair, pair_epochs, pair_predictions, pair_steps
-from tfmigrate.verify.judge.contract import Facts, Row
+from tfmigrate.verify.judge.contract_rows import Facts, Row
 from tfmigrate.verify.judge.differences import KnownDifference
 from tfmigrate.verify.run.trace import Place, Trace
 

@@ -11,7 +11,8 @@ from tfmigrate.verify.judge import batches
 from tfmigrate.verify.judge.acting import parted_by_callback
 from tfmigrate.verify.judge.align import noise, pair_steps, relative_difference, steps_of_both
 from tfmigrate.verify.judge.compare import Comparison, compare
-from tfmigrate.verify.judge.contract import NEEDED, Row
+from tfmigrate.verify.judge.contract import NEEDED
+from tfmigrate.verify.judge.contract_rows import Row
 from tfmigrate.verify.judge.differences import REMAINDER, KnownDifference
 from tfmigrate.verify.judge.lab import Lab, restored_run
 from tfmigrate.verify.judge.optimizers import WRITTEN_ANEW, describe, formula, optimizer_name, pair_compiles

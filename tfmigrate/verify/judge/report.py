@@ -10,7 +10,7 @@ from typing import Any, Literal
 from tfmigrate.verify.judge.align import PredictionPair, StepPair
 from tfmigrate.verify.judge.causes.evidence import Divergence, Kind
 from tfmigrate.verify.judge.compare import Comparison
-from tfmigrate.verify.judge.contract import Row
+from tfmigrate.verify.judge.contract_rows import Row
 from tfmigrate.verify.judge.depth import Depth
 from tfmigrate.verify.judge.differences import KnownDifference
 from tfmigrate.verify.judge.equivalence import Look, Outcome

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from tfmigrate.verify.judge.contract import Row
+from tfmigrate.verify.judge.contract_rows import Row
 from tfmigrate.verify.judge.report import EXIT_CODES, Report, Written
 from tfmigrate.verify.judge.summaries import RunSummary
 from tfmigrate.verify.report.words import figure, margin, not_run, roles, size

@@ -10,7 +10,7 @@ from typing import Literal
 from tfmigrate.verify.judge import weights
 from tfmigrate.verify.judge.align import StepPair
 from tfmigrate.verify.judge.compare import Comparison
-from tfmigrate.verify.judge.contract import Row
+from tfmigrate.verify.judge.contract_rows import Row
 from tfmigrate.verify.run.trace import Trace, minor
 
 Kind = Literal[
