@@ -19,7 +19,7 @@ from tfmigrate.understand.import_statements import imports_at, imports_of, is_st
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.module import Module
 from tfmigrate.understand.names import canonical
-from tfmigrate.understand.objects import beginning, kept_as, methods_in, setters_of
+from tfmigrate.understand.objects import frame_of_init, kept_as, methods_in, setters_of
 from tfmigrate.understand.on_the_way import (
     FunctionRun,
     changed_on_the_way,
@@ -53,7 +53,7 @@ class Known(Protocol):
 
 
 class Carrier:
-    """Expresses what an expression means, at another place of the program."""
+    """Rewrites expressions for other places of the program, where they must give the same values."""
 
     def __init__(
         self, program: Mapping[Module, Known], raised: Set[cst.CSTNode] = frozenset(), *, to_origins: bool = False
@@ -351,7 +351,7 @@ class Carrier:
         if len(setters) != 1 or self._is_set_on_others(attribute, owners):
             raise Unavailable
         method, unit = setters[0]
-        frame = beginning(instance, method)
+        frame = frame_of_init(instance, method)
         if frame is None:
             raise Unavailable
         return self._meaning(_always_set_to(unit, method, frame.module), Site(frame, unit), way)

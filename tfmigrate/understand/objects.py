@@ -14,7 +14,7 @@ from tfmigrate.understand.values import ClassValue, Frame, FunctionValue, Instan
 from tfmigrate.walk import calls_in, walk
 
 
-def beginning(instance: Instance, init: cst.FunctionDef) -> Frame | None:
+def frame_of_init(instance: Instance, init: cst.FunctionDef) -> Frame | None:
     """The activation of an `__init__`, of the object's class or of one that it is called from, that began an object."""
     frame, site, call = None, instance.site, instance.call
     for cls in instance.cls.ancestors():

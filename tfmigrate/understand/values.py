@@ -97,6 +97,8 @@ class ModuleValue:
 
 @dataclass(frozen=True)
 class Literal:
+    """A value that is written out: a number, a text, True, None."""
+
     value: int | float | str | bool | None
 
 
@@ -151,6 +153,8 @@ class Parameter:
 
 @dataclass(frozen=True, eq=False)
 class FunctionValue:
+    """A function or lambda of the program. `owner`: the class whose method it is."""
+
     node: cst.FunctionDef | cst.Lambda
     closure: Frame
     owner: ClassValue | None = None
@@ -178,6 +182,8 @@ def _is_object(base: Value) -> bool:
 
 @dataclass(eq=False)
 class ClassValue:
+    """A class of the program. `members` are what its body binds."""
+
     node: cst.ClassDef
     closure: Frame
     bases: tuple[Value, ...]

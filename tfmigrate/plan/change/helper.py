@@ -20,7 +20,7 @@ LeaveOut = Callable[[cst.BaseStatement], bool]
 
 @dataclass(frozen=True, eq=False)
 class Helper:
-    """One of them, for one module."""
+    """A function or class of helpers/ that is written into one module."""
 
     draft: Draft
     wanted: str

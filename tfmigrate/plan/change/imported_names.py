@@ -20,6 +20,8 @@ Binding = tuple[Module, Occurrence]
 
 @dataclass(frozen=True, eq=False)
 class ImportedNames:
+    """Follows names through the imports of a program to what binds them."""
+
     program: Program
     scopes: Mapping[Module, Scopes]
     set_from_outside: Set[str]

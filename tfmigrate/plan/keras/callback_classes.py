@@ -11,7 +11,7 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import named_arguments, text_of
 from tfmigrate.plan.edits import Insert, Rank, Remove
 from tfmigrate.plan.keras.checkpoints import CHECKPOINT, PARAMETERS, Initialiser, checkpoints
-from tfmigrate.plan.keras.handed_on import Beginning, Objects
+from tfmigrate.plan.keras.handed_on import Construction, Objects
 from tfmigrate.plan.keras.monitors import taken_from_name
 from tfmigrate.plan.keras.watchers import WATCHERS
 from tfmigrate.plan.names.context import Context
@@ -178,7 +178,7 @@ def _comparisons(cls: ClassValue, known: Objects, facts: Facts) -> Iterator[Call
     fact = "in Keras 3 `monitor_op` and `best` are None until the base class has run its on_epoch_end()"
     directions = {_direction(made) for made in known.of_class(cls)}
     direction = directions.pop() if len(directions) == 1 else None
-    initialiser = Initialiser.of(cls, known.heirs)
+    initialiser = Initialiser.of(cls, known.subclasses)
     unit = _after(initialiser) if initialiser is not None else None
     if direction is None or initialiser is None or unit is None:
         message = (
@@ -193,7 +193,7 @@ def _comparisons(cls: ClassValue, known: Objects, facts: Facts) -> Iterator[Call
     yield CallChange(codes.CALLBACK_ATTRIBUTES, place, message, Insert(unit, code, rank=Rank.RULE))
 
 
-def _direction(made: Beginning) -> str | None:
+def _direction(made: Construction) -> str | None:
     """ "min" or "max", where it is known which of them an object begins with."""
     mode, monitor = made.given("mode"), made.given("monitor")
     if mode is not None and mode.text in ("min", "max"):
@@ -231,7 +231,7 @@ def _counted_epochs(cls: ClassValue, known: Objects, facts: Facts) -> Iterator[C
         return
     listed = " and ".join(f"`{name}`" for name in sorted(read))
     first = min(read.values(), key=facts.module.position)
-    initialiser = Initialiser.of(cls, known.heirs)
+    initialiser = Initialiser.of(cls, known.subclasses)
     unit = _line_of(initialiser, facts) if initialiser is not None else None
     period = _first_period(initialiser, known.of_class(cls)) if initialiser is not None else None
     if initialiser is None or period is None or unit is None:
@@ -249,7 +249,7 @@ def _line_of(initialiser: Initialiser, facts: Facts) -> Unit | None:
     return next((line for line in _lines(initialiser.method, facts) if initialiser.handed in set(walk(line))), None)
 
 
-def _first_period(initialiser: Initialiser, made: Sequence[Beginning]) -> cst.BaseExpression | str | None:
+def _first_period(initialiser: Initialiser, made: Sequence[Construction]) -> cst.BaseExpression | str | None:
     """The period that ModelCheckpoint of Keras 2 began with; None where that is hidden."""
     named = named_arguments(initialiser.handed, PARAMETERS)
     if named is not None:

@@ -13,8 +13,8 @@ from tfmigrate.plan.change.calls import Revision, keywords, unchanged
 from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.edits import Arguments, Replace
 from tfmigrate.plan.keras.checkpoints import CHECKPOINT, PARAMETERS, checkpoints
-from tfmigrate.plan.keras.handed_on import Beginning
-from tfmigrate.plan.keras.handing import arguments_of, names_class
+from tfmigrate.plan.keras.forwarding import arguments_of, names_class
+from tfmigrate.plan.keras.handed_on import Construction
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.reaching import explicit
@@ -39,18 +39,19 @@ def check(context: Context) -> Iterator[CallChange]:
         elif not period.may_keep:
             yield _left(period)
         elif period.is_read_by_keras:
-            heirs = [heir for heir in period.heirs if heir.facts is facts and heir.cls.node not in users]
-            users.update(dict.fromkeys([heir.cls.node for heir in heirs] if period.heirs else [period.call]))
-            changes.append(_kept(period, helper.name, heirs))
-    for heir in (heir for period in periods if period.may_keep and not period.is_default for heir in period.heirs):
-        if heir.facts is facts and heir.cls.node not in users:
-            users[heir.cls.node] = None
-            changes.append(_keeping(heir, helper.name))
+            subclasses = [one for one in period.subclasses if one.facts is facts and one.cls.node not in users]
+            users.update(dict.fromkeys([one.cls.node for one in subclasses] if period.subclasses else [period.call]))
+            changes.append(_kept(period, helper.name, subclasses))
+    keeping = (period for period in periods if period.may_keep and not period.is_default)
+    for subclass in (one for period in keeping for one in period.subclasses):
+        if subclass.facts is facts and subclass.cls.node not in users:
+            users[subclass.cls.node] = None
+            changes.append(_keeping(subclass, helper.name))
     yield from helper.brought_by(users, changes) if users else changes
 
 
 @dataclass(frozen=True)
-class _Heir:
+class _Subclass:
     """A class of the program that names ModelCheckpoint as its base."""
 
     cls: ClassValue
@@ -68,10 +69,10 @@ class _Period:
     call: cst.Call
     facts: Facts
     argument: cst.Arg
-    objects: Sequence[Beginning]
+    objects: Sequence[Construction]
     """What begins with it."""
-    heirs: Sequence[_Heir]
-    """The classes whose objects these are, or whose heirs'; none where Keras's own class is called."""
+    subclasses: Sequence[_Subclass]
+    """The classes whose objects these are, or whose subclasses'; none where Keras's own class is called."""
     may_keep: bool
     """Whether they keep periods once they descend from the class that does."""
 
@@ -93,7 +94,7 @@ def _is_one(number: cst.Integer) -> bool:
 
 def _periods(migration: Migration) -> list[_Period]:
     known = migration.once(checkpoints)
-    reached: dict[cst.Call, list[Beginning]] = {}
+    reached: dict[cst.Call, list[Construction]] = {}
     for made in known.all():
         call = next((call for call, _ in reversed(made.calls) if _argument(call, made) is not None), None)
         if call is not None:
@@ -101,18 +102,18 @@ def _periods(migration: Migration) -> list[_Period]:
     return [_period(call, objects, migration) for call, objects in reached.items()]
 
 
-def _period(call: cst.Call, objects: Sequence[Beginning], migration: Migration) -> _Period:
+def _period(call: cst.Call, objects: Sequence[Construction], migration: Migration) -> _Period:
     facts = dict(objects[0].calls)[call]
     argument = _argument(call, objects[0])
     assert argument is not None
     classes = {cls: None for made in objects if made.cls is not None for cls in made.cls.ancestors()}
-    named = [_Heir(cls, migration.facts.modules[cls.closure.module]) for cls in classes]
-    heirs = [heir for heir in named if heir.bases]
-    may_keep = all(len(heir.bases) == 1 and heir.facts.module in migration.leaving for heir in heirs)
-    return _Period(call, facts, argument, objects, heirs, may_keep and all(map(_leaves_counting, classes)))
+    named = [_Subclass(cls, migration.facts.modules[cls.closure.module]) for cls in classes]
+    subclasses = [subclass for subclass in named if subclass.bases]
+    may_keep = all(len(subclass.bases) == 1 and subclass.facts.module in migration.leaving for subclass in subclasses)
+    return _Period(call, facts, argument, objects, subclasses, may_keep and all(map(_leaves_counting, classes)))
 
 
-def _argument(call: cst.Call, made: Beginning) -> cst.Arg | None:
+def _argument(call: cst.Call, made: Construction) -> cst.Arg | None:
     """The argument of a call that is the period; by its place only where the call is one of ModelCheckpoint."""
     if call is not made.handed:
         return keywords(call).get("period") if made.given("period") is not None else None
@@ -127,7 +128,7 @@ def _dropped(period: _Period) -> CallChange:
     return CallChange(codes.CHECKPOINT_PERIOD, period.argument, message, Arguments(period.call, arguments))
 
 
-def _kept(period: _Period, name: str, heirs: Sequence[_Heir]) -> CallChange:
+def _kept(period: _Period, name: str, subclasses: Sequence[_Subclass]) -> CallChange:
     """The class `name` in the place of ModelCheckpoint, also as the base of these classes."""
     message = f"ModelCheckpoint of Keras 3 has no `period`: {name} saves every {_text(period)} epochs, as it did"
     by_name = tuple(
@@ -135,17 +136,17 @@ def _kept(period: _Period, name: str, heirs: Sequence[_Heir]) -> CallChange:
         for argument in unchanged(period.call.args)
     )
     edit = Arguments(period.call, by_name)
-    if not period.heirs:
+    if not period.subclasses:
         edit = replace(edit, function=name)
     elif names_class(period.call):
         edit = replace(edit, function=f"{name}.__init__")
-    more = tuple(Replace(base, name) for heir in heirs for base in heir.bases)
+    more = tuple(Replace(base, name) for subclass in subclasses for base in subclass.bases)
     return CallChange(codes.CHECKPOINT_PERIOD, period.argument, message, edit, more=more)
 
 
-def _keeping(heir: _Heir, name: str) -> CallChange:
+def _keeping(subclass: _Subclass, name: str) -> CallChange:
     message = f"ModelCheckpoint of Keras 3 has no `period`, which is handed on to it: {name} takes it"
-    return CallChange(codes.CHECKPOINT_PERIOD, heir.bases[0], message, Replace(heir.bases[0], name))
+    return CallChange(codes.CHECKPOINT_PERIOD, subclass.bases[0], message, Replace(subclass.bases[0], name))
 
 
 def _leaves_counting(cls: ClassValue) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from tfmigrate.plan.keras.handed_on import Heirs, Objects
+from tfmigrate.plan.keras.handed_on import Objects, Subclasses
 from tfmigrate.plan.names.context import Migration
 from tfmigrate.understand.parameters import positional
 from tfmigrate.understand.values import ClassValue, FunctionValue
@@ -20,7 +20,7 @@ PARAMETERS = (
 
 def checkpoints(migration: Migration) -> Objects:
     """All that a program makes."""
-    return Heirs(migration, {CHECKPOINT: PARAMETERS}).objects()
+    return Subclasses(migration, {CHECKPOINT: PARAMETERS}).objects()
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class Initialiser:
     handed: cst.Call
 
     @classmethod
-    def of(cls, owner: ClassValue, heirs: Heirs) -> Initialiser | None:
-        known = heirs.call_of_keras(owner)
+    def of(cls, owner: ClassValue, subclasses: Subclasses) -> Initialiser | None:
+        known = subclasses.call_of_keras(owner)
         return cls(*known) if known is not None else None
 
     @property

@@ -1,4 +1,4 @@
-"""What an `__init__` of the program hands on to that of another class, of what it is given itself."""
+"""The arguments that an `__init__` of the program forwards to that of another class."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ class Passed:
 
 
 @dataclass(frozen=True)
-class Handing:
-    """An `__init__` of the program, which hands on what it is given."""
+class ForwardingInit:
+    """An `__init__` of the program, which forwards what it is given."""
 
     method: FunctionValue
     facts: Facts

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import libcst as cst
 
-from tfmigrate.plan.keras.handing import Given, Handing, Passed, ancestry, descends, passed_in
+from tfmigrate.plan.keras.forwarding import ForwardingInit, Given, Passed, ancestry, descends, passed_in
 from tfmigrate.plan.names.context import Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
@@ -34,7 +34,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Beginning:
+class Construction:
     """One way from a call that makes an object to the `__init__` of Keras's class."""
 
     call: cst.Call
@@ -72,33 +72,33 @@ class Beginning:
 
 @dataclass(frozen=True)
 class Objects:
-    """All objects that a program makes of some classes of Keras and their heirs."""
+    """All objects that a program makes of some classes of Keras and their subclasses."""
 
-    heirs: Heirs
-    made: Sequence[Beginning]
+    subclasses: Subclasses
+    made: Sequence[Construction]
 
-    def made_in(self, module: Module) -> list[Beginning]:
+    def made_in(self, module: Module) -> list[Construction]:
         """Those that the calls of a module make."""
         return [one for one in self.made if one.facts.module is module]
 
-    def of_class(self, cls: ClassValue) -> list[Beginning]:
+    def of_class(self, cls: ClassValue) -> list[Construction]:
         """The objects of a class of the program, and of those that descend from it."""
         return [one for one in self.made if one.cls is not None and cls in one.cls.ancestors()]
 
-    def all(self) -> list[Beginning]:
+    def all(self) -> list[Construction]:
         """These, and what classes that nothing makes an object of begin with, as far as they say it themselves."""
         return [*self.made, *self.never_made]
 
     @cached_property
-    def never_made(self) -> Sequence[Beginning]:
-        known, run = self.heirs.migration.facts.modules.values(), {one.handed for one in self.made}
-        classes = {cls.node: cls for facts in known for cls in facts.classes if descends(cls, self.heirs.bases)}
-        said = map(self.heirs.said_by, classes.values())
+    def never_made(self) -> Sequence[Construction]:
+        known, run = self.subclasses.migration.facts.modules.values(), {one.handed for one in self.made}
+        classes = {cls.node: cls for facts in known for cls in facts.classes if descends(cls, self.subclasses.bases)}
+        said = map(self.subclasses.said_by, classes.values())
         return [one for one in said if one is not None and one.handed not in run]
 
 
 @dataclass(frozen=True)
-class Heirs:
+class Subclasses:
     """The classes of a program that descend from some of Keras, and how their objects begin."""
 
     migration: Migration
@@ -109,64 +109,64 @@ class Heirs:
         modules = self.migration.facts.modules.values()
         return Objects(self, [one for facts in modules for call in facts.module.calls for one in self._of(call, facts)])
 
-    def _of(self, call: cst.Call, facts: Facts) -> Iterator[Beginning]:
+    def _of(self, call: cst.Call, facts: Facts) -> Iterator[Construction]:
         """Each way in which a call makes an object of such a class, or of one of Keras itself."""
         base = facts.symbols.get(call.func, "")
         passed = passed_in(call.args, facts)
         if names.canonical(base) in self.bases:
-            yield self._begun(_Way(call, facts), base, passed)
+            yield self._construction(_Way(call, facts), base, passed)
         for cls in own_classes(call, facts, self.bases.keys()):
             yield from self._through(_Way(call, facts, cls), ancestry(cls), passed)
 
     def call_of_keras(self, cls: ClassValue) -> tuple[FunctionValue, cst.Call] | None:
         """The `__init__` of a class, with the one call in it that runs that of Keras; None where there are others."""
         method = cls.members.get("__init__")
-        handing = self._handing(method)
-        if not isinstance(method, FunctionValue) or handing is None:
+        forwarding = self._forwarding(method)
+        if not isinstance(method, FunctionValue) or forwarding is None:
             return None
         calls = [
             call
-            for call, left in handing.calls(cls, ancestry(cls)[1:], self.bases.keys())
+            for call, left in forwarding.calls(cls, ancestry(cls)[1:], self.bases.keys())
             if isinstance(_first_with_init(left, self.bases.keys()), Symbol)
         ]
         return (method, calls[0]) if len(calls) == 1 else None
 
-    def said_by(self, cls: ClassValue) -> Beginning | None:
+    def said_by(self, cls: ClassValue) -> Construction | None:
         """What the call of Keras's `__init__` in that of a class passes, whatever the class is made with."""
         known = self.call_of_keras(cls)
-        handing = self._handing(known[0]) if known is not None else None
+        forwarding = self._forwarding(known[0]) if known is not None else None
         base = _first_with_init([one for one in ancestry(cls) if isinstance(one, Symbol)], self.bases.keys())
-        if known is None or handing is None or not isinstance(base, Symbol):
+        if known is None or forwarding is None or not isinstance(base, Symbol):
             return None
-        passed = handing.passed(known[1], Passed(more_placed=True, more_named=True))
-        return self._begun(_Way(known[1], handing.facts, cls), base.name, passed)
+        passed = forwarding.passed(known[1], Passed(more_placed=True, more_named=True))
+        return self._construction(_Way(known[1], forwarding.facts, cls), base.name, passed)
 
-    def _handing(self, method: Value | None) -> Handing | None:
+    def _forwarding(self, method: Value | None) -> ForwardingInit | None:
         if isinstance(method, FunctionValue) and positional(method.node.params):
-            return Handing(method, self.migration.facts.modules[method.module], self.migration)
+            return ForwardingInit(method, self.migration.facts.modules[method.module], self.migration)
         return None
 
-    def _begun(self, way: _Way, base: str, passed: Passed) -> Beginning:
+    def _construction(self, way: _Way, base: str, passed: Passed) -> Construction:
         given = passed.given(self.bases[names.canonical(base)])
         hidden = passed.more_placed or passed.more_named
-        return Beginning(way.call, base, given, hidden, way.facts, way.cls, way.steps)
+        return Construction(way.call, base, given, hidden, way.facts, way.cls, way.steps)
 
-    def _through(self, way: _Way, left: Sequence[Value], passed: Passed) -> Iterator[Beginning]:
+    def _through(self, way: _Way, left: Sequence[Value], passed: Passed) -> Iterator[Construction]:
         """`left`: the classes whose `__init__` may be the one that is run, in the order in which they are asked."""
         asked = _first_with_init(left, self.bases.keys())
         if isinstance(asked, Symbol):
-            yield self._begun(way, asked.name, passed)
+            yield self._construction(way, asked.name, passed)
         method = asked.members["__init__"] if isinstance(asked, ClassValue) else None
-        handing = self._handing(method)
-        if not isinstance(asked, ClassValue) or handing is None or way.cls is None:
+        forwarding = self._forwarding(method)
+        if not isinstance(asked, ClassValue) or forwarding is None or way.cls is None:
             return
-        if handing.method in [step.method for step in way.steps]:
+        if forwarding.method in [step.method for step in way.steps]:
             return
         call, facts = (way.steps[-1].handed, way.steps[-1].facts) if way.steps else (way.call, way.facts)
-        for handed, later in handing.calls(way.cls, left[left.index(asked) + 1 :], self.bases.keys()):
-            step = Step(handing.method, (facts.module, call), handed, asked, handing.facts)
+        for handed, later in forwarding.calls(way.cls, left[left.index(asked) + 1 :], self.bases.keys()):
+            step = Step(forwarding.method, (facts.module, call), handed, asked, forwarding.facts)
             further = replace(way, steps=(*way.steps, step))
-            yield from self._through(further, later, handing.passed(handed, passed))
+            yield from self._through(further, later, forwarding.passed(handed, passed))
 
 
 @dataclass(frozen=True)

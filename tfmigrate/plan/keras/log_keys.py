@@ -8,7 +8,7 @@ import libcst as cst
 
 from tfmigrate.plan.change.calls import keywords, text_of
 from tfmigrate.plan.change.paths import Paths
-from tfmigrate.plan.keras.handed_on import Beginning
+from tfmigrate.plan.keras.handed_on import Construction
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.scopes import LexicalScope, Scopes
@@ -57,7 +57,7 @@ class LogKeys:
             if self._is_log(node.func.value):
                 self._read(node.args[0].value, node.func.value, node)
 
-    def begins_with(self, made: Beginning, paths: Paths) -> None:
+    def begins_with(self, made: Construction, paths: Paths) -> None:
         """What a callback that watches something is given, as far as that stands in this module."""
         watched, path = made.given("monitor"), made.given("filepath")
         if watched is not None and watched.node is not None and watched.facts.module in paths.facts:

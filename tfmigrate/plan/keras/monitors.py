@@ -14,8 +14,8 @@ from tfmigrate.plan.change.calls import Revision, keywords, text_of
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.callbacks import changed_keys, metrics_given
 from tfmigrate.plan.keras.checkpoints import CHECKPOINT
-from tfmigrate.plan.keras.handed_on import Beginning
-from tfmigrate.plan.keras.handing import Given, arguments_of
+from tfmigrate.plan.keras.forwarding import Given, arguments_of
+from tfmigrate.plan.keras.handed_on import Construction
 from tfmigrate.plan.keras.watchers import EARLY_STOPPING, WATCHERS, watching
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.settings import Settings
@@ -153,7 +153,7 @@ def _watchers(migration: Migration) -> list[_Watcher]:
     return list(known.values())
 
 
-def _watcher(made: Beginning) -> _Watcher | None:
+def _watcher(made: Construction) -> _Watcher | None:
     """None where an object watches nothing that can be seen, or its direction is passed."""
     watched, mode = made.named.get("monitor"), made.named.get("mode")
     if watched is None or (mode is not None and mode.node is not None and not _is_auto(mode.node)):
@@ -173,7 +173,7 @@ def _watcher(made: Beginning) -> _Watcher | None:
     return None
 
 
-def _said(call: cst.Call, name: str, made: Beginning) -> cst.BaseExpression | None:
+def _said(call: cst.Call, name: str, made: Construction) -> cst.BaseExpression | None:
     """What a call on the way passes for a parameter of Keras's under its name; by place, where it is one of Keras."""
     if call is made.handed:
         said = dict(explicit(arguments_of(call), WATCHERS[names.canonical(made.base)])).get(name)
@@ -182,7 +182,7 @@ def _said(call: cst.Call, name: str, made: Beginning) -> cst.BaseExpression | No
     return said.value if said is not None else None
 
 
-def _replaced(made: Beginning, watched: Given, mode: cst.BaseExpression) -> _Watcher:
+def _replaced(made: Construction, watched: Given, mode: cst.BaseExpression) -> _Watcher:
     """The call that passes an `auto`, or whose callee has it as a default."""
     for place, (call, facts) in enumerate(made.calls):
         monitor = _said(call, "monitor", made)

@@ -14,8 +14,8 @@ from tfmigrate.plan.change.path_shapes import PathShapes
 from tfmigrate.plan.change.paths import Ending, Paths, name_shape
 from tfmigrate.plan.keras.checkpoints import checkpoints
 from tfmigrate.plan.keras.file_calls import is_load_model, reads, saves
-from tfmigrate.plan.keras.handed_on import Beginning, Objects
-from tfmigrate.plan.keras.handing import Given
+from tfmigrate.plan.keras.forwarding import Given
+from tfmigrate.plan.keras.handed_on import Construction, Objects
 from tfmigrate.plan.names.context import Migration
 from tfmigrate.understand.blocks import Unit
 from tfmigrate.understand.lifecycle import Facts
@@ -187,7 +187,7 @@ def _weights_saved(facts: Facts) -> Iterator[tuple[cst.BaseExpression, Unit]]:
             yield path.value, use.site.unit
 
 
-def _written_by(made: Beginning, paths: Paths) -> Iterator[Written]:
+def _written_by(made: Construction, paths: Paths) -> Iterator[Written]:
     """What a ModelCheckpoint writes to: the path where it is written, or the call that makes it, which hides it."""
     path, only = made.given("filepath"), made.given("save_weights_only")
     if path is None:

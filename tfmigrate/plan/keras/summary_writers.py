@@ -34,7 +34,7 @@ def check(context: Context) -> Iterator[CallChange]:
 
 def _read(facts: Facts) -> Iterator[cst.Attribute]:
     """Each `x.writer`, where the module adds a summary to a writer of `x`, or `x` is `self` of a TensorBoard."""
-    heirs = {
+    subclasses = {
         node
         for cls in facts.classes
         if "keras.callbacks.TensorBoard" in {names.canonical(base) for base in cls.outside_bases()}
@@ -44,7 +44,7 @@ def _read(facts: Facts) -> Iterator[cst.Attribute]:
     written = set(filter(None, map(_written_by, facts.module.calls)))
     for node in read:
         name = dotted(node.value)
-        if node in heirs if name == "self" else name in written:
+        if node in subclasses if name == "self" else name in written:
             yield node
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tfmigrate.plan.keras.checkpoints import CHECKPOINT, PARAMETERS
-from tfmigrate.plan.keras.handed_on import Heirs, Objects
+from tfmigrate.plan.keras.handed_on import Objects, Subclasses
 from tfmigrate.plan.names.context import Migration
 
 EARLY_STOPPING = "keras.callbacks.EarlyStopping"
@@ -20,4 +20,4 @@ WATCHERS: Mapping[str, tuple[str, ...]] = {
 
 def watching(migration: Migration) -> Objects:
     """All that a program makes."""
-    return Heirs(migration, WATCHERS).objects()
+    return Subclasses(migration, WATCHERS).objects()
