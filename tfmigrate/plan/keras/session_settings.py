@@ -43,12 +43,6 @@ class Settings:
         elif key == "gpu_options.per_process_gpu_memory_fraction":
             self.growth = True
             self.said.append(f"the limit of {code} of the memory becomes growth on demand")
-        elif key == "gpu_options.visible_device_list" and _is_ids(text_of(value)):
-            self.visible = text_of(value)
-        elif key == "gpu_options.visible_device_list" and (numbers := _joined_numbers(value)) is not None:
-            self.numbers = module.code(numbers)
-        elif key == "gpu_options.visible_device_list" and isinstance(value, cst.Name | cst.Attribute):
-            self.text = self.numbers = code
         elif key == "log_device_placement" and (is_true(value) or is_false(value)):
             if is_true(value):
                 self.calls.append("debugging.set_log_device_placement(True)")
@@ -57,8 +51,21 @@ class Settings:
         elif key in _THREADS and (isinstance(value, cst.Integer) or (first and is_pure(value))):
             self.threads = self.threads or not isinstance(value, cst.Integer)
             self.calls.append(f"config.threading.set_{key}({code})")
-        else:
+        elif key != "gpu_options.visible_device_list" or not self._show(value, module):
             raise NotOnlySettings(f"`{key}` = {code} is not understood")
+
+    def _show(self, devices: cst.BaseExpression, module: Module) -> bool:
+        """Note which GPUs are visible; False where that is no list of their numbers."""
+        numbers = _joined_numbers(devices)
+        if _is_ids(text_of(devices)):
+            self.visible = text_of(devices)
+        elif numbers is not None:
+            self.numbers = module.code(numbers)
+        elif isinstance(devices, cst.Name | cst.Attribute):
+            self.text = self.numbers = module.code(devices)
+        else:
+            return False
+        return True
 
     @property
     def is_bound_here(self) -> bool:
