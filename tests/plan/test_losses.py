@@ -322,6 +322,25 @@ def test_a_loss_that_is_made_for_a_tensor_that_a_layer_or_a_model_has_is_told(gi
     assert ["loss() reads `z`, a tensor of the model" in message for message in told] == [True]
 
 
+@pytest.mark.parametrize(
+    ("size", "read", "told"),
+    [
+        ("K.shape(x)[0]", "rows", True),
+        ("tf.shape(x)", "rows[0]", True),
+        ("K.int_shape(x)[1]", "rows", False),
+        ("K.shape(x)[0]", "K.shape(t)[0]", False),
+    ],
+)
+def test_a_layer_that_reads_a_size_from_outside_is_told(size: str, read: str, told: bool) -> None:
+    text = "import tensorflow as tf\nfrom keras import backend as K\nfrom keras.layers import Dense, Input, Lambda\n"
+    text += "from keras.models import Model\nfrom keras.utils import multi_gpu_model\n\n\ndef wide(x):\n"
+    text += f"    rows, high = x.get_shape().as_list()\n    rows = {size}\n"
+    text += f"    return Lambda(lambda t: tf.reshape(t, ({read}, 2, high // 2)))(x)\n\n\ninputs = Input((4,))\n"
+    text += "model = multi_gpu_model(Model(inputs, wide(Dense(4)(inputs))), 2)\nmodel.compile('sgd', 'mse')\n"
+    messages = [finding.message for finding in migrate(text).findings if finding.code == "TFM408"]
+    assert ["this layer reads `rows`" in message for message in messages] == [True] * told
+
+
 def test_a_loss_of_an_object_that_keeps_a_tensor_is_told() -> None:
     net = "class Net:\n    def build(self):\n        self.x = Input((4,))\n"
     net += "        self.model = Model(self.x, Dense(4)(self.x))\n"

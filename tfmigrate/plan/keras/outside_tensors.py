@@ -24,6 +24,7 @@ from tfmigrate.walk import walk
 
 _INPUT = "keras.layers.Input"
 _ASKING = frozenset({"keras.backend.int_shape", "keras.backend.ndim", "keras.backend.dtype"})
+_SIZES = frozenset({"keras.backend.shape", "tensorflow.shape"})
 _KNOWN = frozenset({"shape", "get_shape", "_keras_shape", "dtype", "ndim", "name"})
 """Attributes of a tensor that are known when the model is built."""
 
@@ -98,10 +99,17 @@ def layers_over_tensors(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
         inner = call.args[0].value if call.args and facts.canonical(call.func) == "keras.layers.Lambda" else None
         if not isinstance(inner, cst.Lambda) or len(positional(inner.params)) != 1:
             continue
-        outside = (name for name in _not_its_own(inner, scopes) if name not in described)
+        outside = [name for name in _not_its_own(inner, scopes) if name not in described]
         read = [name for name in outside if _is_of_layers(name, facts, scopes)]
+        size = next((name for name in outside if _is_size(name, facts, scopes)), None)
         if read:
             yield _layer_over(call, inner, read, inputs.get(call), scopes)
+        elif size is not None:
+            message = (
+                f"this layer reads `{size.value}`, a size of a tensor of the model, from outside, which TensorFlow 2 "
+                "refuses: ask for it in the layer, as `tf.shape(t)[0]` of what the layer is called on"
+            )
+            yield CallChange(codes.OUTSIDE_TENSORS, call, message, action="warn")
 
 
 def _layer_over(
@@ -149,6 +157,17 @@ def _is_of_layers(node: cst.Name, facts: Facts, scopes: Scopes) -> bool:
         and _is_tensor(call, facts)
         for call in values
     )
+
+
+def _is_size(node: cst.Name, facts: Facts, scopes: Scopes) -> bool:
+    """Whether a name is bound at the last to `K.shape(x)` or a part of it, where x is a tensor of the model."""
+    bindings = bindings_of(node, scopes)
+    value = value_of(bindings[-1]) if bindings else None
+    while isinstance(value, cst.Subscript):
+        value = value.value
+    if not isinstance(value, cst.Call) or not value.args or facts.canonical(value.func) not in _SIZES:
+        return False
+    return _is_tensor(value.args[0].value, facts)
 
 
 def _functions(values: frozenset[Value]) -> list[FunctionValue]:
