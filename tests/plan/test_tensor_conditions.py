@@ -99,7 +99,42 @@ def test_names_are_followed(before: str) -> None:
     ],
 )
 def test_where_such_code_stands(code: str) -> None:
-    assert actions(check_migrated(program(code)), "TFM296") == ["warn"]
+    expected = "warn" if "while" in code else "rewrite"
+    assert actions(check_migrated(program(code)), "TFM296") == [expected]
+
+
+@pytest.mark.parametrize(
+    ("condition", "written"),
+    [
+        ("K.sum(y_true) == 0", "if False:"),
+        ("tf.size(tf.gather_nd(y_true, tf.where(y_pred > 0))) != 0 and LIMIT > 2", "if True and LIMIT > 2:"),
+        ("not K.max(y_true) in (0, 1)", "if not False:"),
+    ],
+)
+def test_a_program_of_standalone_keras_keeps_the_branch_that_it_took(condition: str, written: str) -> None:
+    file = check_migrated(of_metric(condition))
+    assert f"    {written}\n" in file.after
+    assert "is written" in message(file)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        of_metric("K.sum(y_true) == 0").replace("from keras", "from tensorflow.keras"),
+        of_metric("y_true == 0"),
+        of_metric("K.sum(y_true) > 0"),
+    ],
+)
+def test_a_value_that_may_have_been_read_stays(text: str) -> None:
+    file = check_migrated(text)
+    assert actions(file, "TFM296") == ["warn"]
+
+
+def test_a_tensor_under_the_name_of_a_parameter_is_one() -> None:
+    before = "at = tf.where(K.equal(y_true[:, -1], 1))"
+    after = "y_true = tf.gather_nd(y_true, at)\n"
+    text = of_metric("tf.size(at) == 0", before).replace("return K.mean(y_true)", after + "    return K.mean(y_true)")
+    assert "    if False:\n" in check_migrated(text).after
 
 
 @pytest.mark.parametrize(

@@ -11,19 +11,22 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import is_none
+from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.traced import Reader, traced_functions
 from tfmigrate.plan.names.context import Context, Migration
+from tfmigrate.understand import names
 from tfmigrate.understand.module import Module
 from tfmigrate.understand.syntax import asked_in
-from tfmigrate.walk import nodes_in, walk
+from tfmigrate.walk import walk
 
 _EQUAL = cst.Equal | cst.NotEqual | cst.In | cst.NotIn
 _ORDER = cst.LessThan | cst.LessThanEqual | cst.GreaterThan | cst.GreaterThanEqual
 _OBJECTS = (
     "a graph of TensorFlow 1 compared the tensor itself here, not its value, so {what} was always {result}; Keras "
-    "3 stops with an error, and Keras 2 goes by the value. To train as before, write {result}; else compute it with "
-    "tf.cond() or tf.where()"
+    "3 stops with an error, and Keras 2 goes by the value. {advice}"
 )
+_BY_HAND = "To train as before, write {result}; else compute it with tf.cond() or tf.where()"
+_WRITTEN = "{result} is written; where the value was meant, compute it with tf.cond() or tf.where()"
 _NO_VALUE = (
     "Python asks a tensor for its value here, which Keras 3 does not allow (OperatorNotAllowedInGraphError): compute "
     "it with tf.cond() or tf.where()"
@@ -37,10 +40,15 @@ def check(context: Context) -> Iterator[CallChange]:
         if condition.module is context.facts.module:
             message = _NO_VALUE
             if condition.kind == "objects" and by_object:
-                operator = next(part.operator for part in nodes_in(condition.node, cst.ComparisonTarget))
-                differs = isinstance(operator, cst.NotEqual | cst.NotIn)
+                differs = isinstance(_operator(condition.node), cst.NotEqual | cst.NotIn)
                 what = f"`{context.facts.module.code(condition.node)}`"
-                message = _OBJECTS.format(what=what, result=differs)
+                certain = condition.always_computes and context.migration.once(_in_graphs)
+                advice = (_WRITTEN if certain else _BY_HAND).format(result=differs)
+                message = _OBJECTS.format(what=what, result=differs, advice=advice)
+                if certain:
+                    edit = Replace(condition.node, (str(differs),))
+                    yield CallChange(codes.TENSOR_CONDITIONS, condition.node, message, edit)
+                    continue
             yield CallChange(codes.TENSOR_CONDITIONS, condition.node, message, action="warn")
 
 
@@ -50,6 +58,19 @@ class _Condition:
     node: cst.BaseExpression
     kind: Literal["objects", "value"]
     """Whether TensorFlow 1 compared objects, or needed the value too."""
+    always_computes: bool
+    """Whether it is a tensor whatever the function is called with; not of a loop, which never ended."""
+
+
+def _operator(asked: cst.BaseExpression) -> cst.BaseCompOp | None:
+    return asked.comparisons[0].operator if isinstance(asked, cst.Comparison) else None
+
+
+def _in_graphs(migration: Migration) -> bool:
+    """Whether all that is trained is a model of standalone Keras, whose functions were never converted by AutoGraph."""
+    wraps = migration.facts.wraps
+    flavours = {names.flavour(migration.facts.modules[wrap.site.frame.module].called(wrap.call)) for wrap in wraps}
+    return flavours == {"keras"}
 
 
 def _conditions(migration: Migration) -> tuple[_Condition, ...]:
@@ -67,7 +88,8 @@ def _conditions_of(reader: Reader) -> Iterator[_Condition]:
             for asked in asked_in(part.test):
                 kind = _kind(asked, reader)
                 if kind is not None:
-                    yield _Condition(reader.traced.module, asked, kind)
+                    computes = not isinstance(part, cst.While) and reader.computes(asked)
+                    yield _Condition(reader.traced.module, asked, kind, computes)
 
 
 def _kind(asked: cst.BaseExpression, reader: Reader) -> Literal["objects", "value"] | None:

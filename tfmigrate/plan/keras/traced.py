@@ -26,15 +26,27 @@ _Function = cst.FunctionDef | cst.Lambda
 _OF_ARRAYS = re.compile(r"(keras\.backend|tensorflow(\.math|\.linalg|\.nn)?|numpy)\.(\w+)").fullmatch
 _GIVING = frozenset(
     {
-        "abs", "all", "any", "argmax", "argmin", "binary_crossentropy", "cast", "categorical_crossentropy",
-        "clip", "clip_by_value", "concat", "concatenate", "cond", "cos", "count_nonzero", "cumsum", "dot", "equal",
-        "exp", "expand_dims", "flatten", "floor", "gather", "greater", "greater_equal", "identity", "is_finite",
-        "is_inf", "is_nan", "less", "less_equal", "log", "logical_and", "logical_not", "logical_or", "matmul",
-        "max", "maximum", "mean", "min", "minimum", "multiply", "not_equal", "ones_like", "pow", "prod",
-        "reduce_all", "reduce_any", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum",
-        "relu", "repeat", "reshape", "round", "shape", "sigmoid", "sign", "sin", "size", "softmax",
-        "sparse_categorical_crossentropy", "sqrt", "square", "squeeze", "std", "stop_gradient", "subtract",
-        "sum", "switch", "tanh", "tile", "transpose", "var", "where", "zeros_like",
+        "abs", "acos", "add", "add_n", "all", "any", "argmax", "argmin", "argsort", "asin", "atan", "avg_pool",
+        "batch_dot", "batch_flatten", "batch_normalization", "bias_add", "binary_crossentropy", "boolean_mask",
+        "broadcast_to", "cast", "categorical_crossentropy", "ceil", "clip", "clip_by_value", "concat", "concatenate",
+        "cond", "confusion_matrix", "conv1d", "conv2d", "conv2d_transpose", "conv3d", "convert_to_tensor", "cos",
+        "count_nonzero", "cumprod", "cumsum", "diag_part", "div", "divide", "dot", "dropout", "einsum", "elu",
+        "equal", "erf", "exp", "expand_dims", "expm1", "flatten", "floor", "floordiv", "floormod", "foldl", "gather",
+        "gather_nd", "greater", "greater_equal", "hard_sigmoid", "histogram_fixed_width", "identity", "is_finite",
+        "is_inf", "is_nan", "l2_loss", "l2_normalize", "leaky_relu", "less", "less_equal", "log", "log1p",
+        "log_sigmoid", "logical_and", "logical_not", "logical_or", "logical_xor", "logsumexp", "map_fn", "matmul",
+        "matrix_diag_part", "max", "max_pool", "maximum", "mean", "min", "minimum", "mod", "multiply", "negative",
+        "norm", "not_equal", "one_hot", "ones_like", "pad", "permute_dimensions", "pool2d", "pow", "prod", "range",
+        "rank", "reduce_all", "reduce_any", "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min",
+        "reduce_prod", "reduce_std", "reduce_sum", "reduce_variance", "relu", "repeat", "repeat_elements", "reshape",
+        "resize_images", "reverse", "reverse_sequence", "round", "rsqrt", "scan", "scatter_nd", "segment_mean",
+        "segment_sum", "selu", "set_diag", "shape", "sigmoid", "sigmoid_cross_entropy_with_logits", "sign", "sin",
+        "size", "slice", "softmax", "softmax_cross_entropy_with_logits", "softplus", "softsign", "sort",
+        "sparse_categorical_crossentropy", "sparse_softmax_cross_entropy_with_logits", "sqrt", "square",
+        "squared_difference", "squeeze", "stack", "std", "stop_gradient", "strided_slice", "subtract", "sum",
+        "switch", "tan", "tanh", "tensor_scatter_nd_update", "tensordot", "tile", "to_double", "to_float", "to_int32",
+        "to_int64", "trace", "transpose", "truediv", "unsorted_segment_sum", "var",
+        "weighted_cross_entropy_with_logits", "where", "zeros_like",
     }
 )  # fmt: skip
 """Functions of the backend and of TensorFlow that give a tensor where they are given one."""
@@ -136,6 +148,13 @@ class Reader:
         if not isinstance(node, cst.Call) or not self._gives_tensor(node.func):
             return False
         return any(self.is_tensor(part) for arg in node.args for part in elements(arg.value))
+
+    def computes(self, node: cst.BaseExpression) -> bool:
+        """Whether a function of the backend or of TensorFlow is called there, which gives a tensor for an array too."""
+        return any(
+            self._gives_tensor(call.func) and not self.facts.called(call).startswith("numpy.")
+            for call in calls_in(node)
+        )
 
     def _gives_tensor(self, func: cst.BaseExpression) -> bool:
         known = _OF_ARRAYS(self.facts.canonical(func))
