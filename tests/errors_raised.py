@@ -139,6 +139,8 @@ with tf.Graph().as_default():
 ---
 tf.function(lambda v: 1 if v else 0, autograph=False)(tf.constant(True))
 ---
+tf.function(lambda v: np.abs(v))(tf.constant(1.0))
+---
 np.array([[1, 2], [3]])
 ---
 tf.reduce_mean(layers.Input((4,)))
