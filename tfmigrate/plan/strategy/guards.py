@@ -20,6 +20,8 @@ from tfmigrate.understand.contents import models_of, opaque_sites
 from tfmigrate.understand.lifecycle import Facts, Wrap
 from tfmigrate.understand.module import Module
 from tfmigrate.understand.purity import is_impure, is_pure
+from tfmigrate.understand.reaching import settled
+from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.syntax import dotted, errors_of
 from tfmigrate.understand.values import Literal, Visible
 from tfmigrate.walk import children, walk
@@ -80,6 +82,7 @@ class Blocks:
     def __init__(
         self,
         facts: Facts,
+        variables: Scopes,
         wraps: tuple[Wrap, ...],
         removed: frozenset[cst.CSTNode],
         merge: Merge,
@@ -89,6 +92,7 @@ class Blocks:
         """`strategies`: the name of the strategy that decides instead of each `try` round a wrap; `scopes`: `with`
         blocks that go because their strategy does."""
         self._scopes = scopes
+        self._variables = variables
         self._facts = facts
         self._module: Module = facts.module
         self._wraps = wraps
@@ -222,9 +226,35 @@ class Blocks:
             self.edits.append(Branch(unit, negated(Written.at(unit.test)).code, orelse, None))
         elif orelse is not None and orelse_empty:
             self.edits.append(Branch(unit, (unit.test,), unit.body, None))
-        elif orelse is not None and self._can_go(unit) and self._same(self.sense(unit.body), self.sense(orelse)):
-            self.edits.append(Unwrap(unit, unit.body))
-            self.transparent.add(unit)
+        elif orelse is not None and self._can_go(unit):
+            kept = self._either(unit.body, orelse)
+            if kept is not None:
+                self.edits.append(Unwrap(unit, kept))
+                self._left_of[unit] = kept
+                self.transparent.add(unit)
+
+    def _either(self, body: cst.BaseSuite, orelse: cst.BaseSuite) -> cst.BaseSuite | None:
+        """One of two arms that do the same; where a number stands in one and its name in the other, the latter."""
+        if self._same(self.sense(body), self.sense(orelse)):
+            return body
+        named, others = self._constants(body), self._constants(orelse)
+        if not named and not others:
+            return None
+        brief = self._brief
+        self._brief = {**named, **others, **brief}
+        alike = self._same(self.sense(body), self.sense(orelse))
+        self._brief = brief
+        return (body if len(named) >= len(others) else orelse) if alike else None
+
+    def _constants(self, suite: cst.BaseSuite) -> dict[cst.CSTNode, str]:
+        """The names in a block that always stand for one number or text, as it is written."""
+        targets = {part.target for part in walk(suite) if isinstance(part, cst.AssignTarget | cst.For | cst.AugAssign)}
+        found: dict[cst.CSTNode, str] = {}
+        for part in walk(suite):
+            value = settled(part, self._variables) if isinstance(part, cst.Name) and part not in targets else None
+            if isinstance(value, cst.Integer | cst.Float | cst.SimpleString):
+                found[part] = value.value
+        return found
 
     def _settle_chain(self, unit: cst.If, rest: cst.If) -> None:
         """Remove the arms below the first of an `if` with an `elif`, where nothing is left in any of them."""

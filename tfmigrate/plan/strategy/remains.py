@@ -221,7 +221,7 @@ def _remains(draft: Draft, leaving: _Leaving, refused: Container[cst.Call], fact
     superfluous = replaced.assignments | frozenset(_said_twice(own, leaving.repeated, module))
     gone = frozenset((*merged.removed, *superfluous, *_imports_of_the_name(draft, refused)))
     strategies = dict(_deciding_strategies(module, leaving.placed, merged))
-    blocks = Blocks(draft.facts, own, gone, merged, strategies, replaced.blocks)
+    blocks = Blocks(draft.facts, draft.scopes, own, gone, merged, strategies, replaced.blocks)
     functions = tuple(function.node for function in leaving.idle if function.module is module)
     return Remains(draft, wraps, merged, blocks, superfluous, calls, functions)
 
