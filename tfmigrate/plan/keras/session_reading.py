@@ -24,7 +24,7 @@ from tfmigrate.walk import walk
 
 CONFIG = "tensorflow.ConfigProto"
 CONDITION = "its settings depend on a condition"
-_SESSIONS = frozenset({"tensorflow.Session", "tensorflow.InteractiveSession"})
+SESSIONS = frozenset({"tensorflow.Session", "tensorflow.InteractiveSession"})
 OF_KERAS = "keras.backend.get_session"
 """The session that Keras has already: to give it to Keras again does nothing."""
 _OPTIONS = "tensorflow.GPUOptions"
@@ -73,7 +73,7 @@ class Reading:
                 if value is not None:
                     yield from self._names(value, mention.scope, seen)
         elif isinstance(node, cst.Call) and symbol_of(node.func, self._facts) in {
-            *_SESSIONS,
+            *SESSIONS,
             OF_KERAS,
             CONFIG,
             _OPTIONS,
@@ -101,7 +101,7 @@ class Reading:
             raise NotOnlySettings("where it was made is unknown")
         if symbol_of(node.func, self._facts) == OF_KERAS and not node.args:
             return
-        if symbol_of(node.func, self._facts) in _SESSIONS:
+        if symbol_of(node.func, self._facts) in SESSIONS:
             arguments = keywords(node)
             own = {name for name, argument in arguments.items() if not self._is_default(name, argument.value)}
             if has_stars(node) or len(arguments) != len(node.args) or own - {"config"}:
