@@ -48,7 +48,7 @@ class Settings:
                 self.calls.append("debugging.set_log_device_placement(True)")
         elif key == "allow_soft_placement" and is_true(value):
             self.calls.append("config.set_soft_device_placement(True)")
-        elif key in _THREADS and (isinstance(value, cst.Integer) or (first and is_pure(value))):
+        elif key in _THREADS and _may_be_moved(value, stays=first):
             self.threads = self.threads or not isinstance(value, cst.Integer)
             self.calls.append(f"config.threading.set_{key}({code})")
         elif key != "gpu_options.visible_device_list" or not self._show(value, module):
@@ -99,6 +99,10 @@ class Settings:
 
 
 _THREADS = ("intra_op_parallelism_threads", "inter_op_parallelism_threads")
+
+
+def _may_be_moved(number: cst.BaseExpression, *, stays: bool) -> bool:
+    return isinstance(number, cst.Integer) or (stays and is_pure(number))
 
 
 def _joined_numbers(node: cst.BaseExpression) -> cst.BaseExpression | None:
