@@ -101,6 +101,11 @@ def test_a_text_that_the_program_fills_in_itself_too_is_reported() -> None:
     [
         ("ModelCheckpoint('a-{lr:.5f}.h5')", True),
         ("ModelCheckpoint(other + '-{epoch}-{lr}' + other + '.h5')", True),
+        ("ModelCheckpoint(other + '%s-{epoch}-{lr:.4f}.h5' % other)", True),
+        ("ModelCheckpoint(f'{other}-{{lr}}.h5')", True),
+        ("ModelCheckpoint('{}-{{lr}}.h5'.format(other))", True),
+        ("ModelCheckpoint('{lr}-{{epoch}}.h5'.format(lr=1))", False),
+        ("ModelCheckpoint('%s-{epoch}.h5' % '{lr}')", False),
         ("ModelCheckpoint('lr/{epoch}{lrs}.h5')", False),
         ("print('{lr}.h5'.format(lr=1))\nModelCheckpoint('a.h5')", False),
         ("def log(logs):\n    logs['lr'] = 1\n\nModelCheckpoint('a-{lr}.h5')", False),

@@ -10,7 +10,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import keywords, text_of
-from tfmigrate.plan.change.paths import ending_of
+from tfmigrate.plan.change.paths import ending_of, with_gaps
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.log_keys import LogKeys
 from tfmigrate.plan.keras.saved_files import files_of
@@ -139,12 +139,24 @@ def _rates_in_names(context: Context) -> Iterator[CallChange]:
         return  # The program logs it itself.
     reader = _reader(context)
     for part in dict.fromkeys(part for path in reader.paths for part in reader.parts(path)):
-        if _RATE.search(text_of(part) or ""):
+        if _RATE.search(_left_open(part)):
             message = (
                 "Keras 3 logs the learning rate as 'learning_rate', and ModelCheckpoint stops (KeyError) on `{lr}` in "
                 "the name of its file: write `{learning_rate}`, which Keras 2 does not have, or leave it out"
             )
             yield CallChange(codes.METRIC_KEYS, part, message, action="warn")
+
+
+def _left_open(part: cst.BaseExpression) -> str:
+    """The text of a part of a path, with the fields in it that are filled in later."""
+    if isinstance(part, cst.FormattedString):
+        return with_gaps(part)
+    if isinstance(part, cst.Call) and isinstance(part.func, cst.Attribute) and part.func.attr.value == "format":
+        return "".join(found[1] for found in _DOUBLED.finditer(text_of(part.func.value) or ""))
+    return text_of(part) or ""
+
+
+_DOUBLED = re.compile(r"\{(\{[^{}]*\})\}")
 
 
 def _key_at_end(text: str, keys: Mapping[str, str]) -> str | None:

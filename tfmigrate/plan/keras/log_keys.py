@@ -127,7 +127,7 @@ class LogKeys:
                 self.joined.append(node)
 
     def parts(self, node: cst.BaseExpression, seen: Set[cst.CSTNode] = frozenset()) -> Iterator[cst.BaseExpression]:
-        """What a path is joined from with `+` or os.path.join(), in order."""
+        """What a path is joined from with `+`, `%` or os.path.join(), in order."""
         node = settled(node, self._scopes)
         if node in seen:
             return
@@ -135,6 +135,8 @@ class LogKeys:
         if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
             yield from self.parts(node.left, seen)
             yield from self.parts(node.right, seen)
+        elif isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Modulo):
+            yield from self.parts(node.left, seen)  # which fields in braces are nothing to
         elif isinstance(node, cst.Call) and self._facts.called(node) == "os.path.join":
             for arg in node.args:
                 yield from self.parts(arg.value, seen)
