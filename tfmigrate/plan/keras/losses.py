@@ -48,7 +48,7 @@ def batch_losses(
     mean of what a loss returns. Any other is given the whole batch; where compile() does not show it, it is reported.
     `modules`: the facts of every module of the program; `single`: models that no strategy has to do with.
     """
-    reader, runs = Reader(modules), _Runs.of(modules)
+    reader, runs = Reader(modules), Runs.of(modules)
     whole: dict[cst.BaseExpression, FunctionValue] = {}
     metrics: set[cst.BaseExpression] = set()
     for shown in compiled(facts, draft.scopes):
@@ -80,7 +80,7 @@ def batch_losses(
 
 
 @dataclass(frozen=True)
-class _Runs:
+class Runs:
     """What a program does with its models, as far as it decides where their losses and metrics are computed."""
 
     by_method: Mapping[str, Set[ModelObject]]
@@ -91,7 +91,7 @@ class _Runs:
     """Those that do nothing else."""
 
     @classmethod
-    def of(cls, modules: Mapping[Module, Facts]) -> _Runs:
+    def of(cls, modules: Mapping[Module, Facts]) -> Runs:
         uses = [use for known in modules.values() for use in known.uses]
         return cls(
             {name: {model for use in uses if use.method == name for model in use.models} for name in _ON_BATCH},
@@ -105,12 +105,16 @@ class _Runs:
             return False
         return not shown.is_metric or not self.by_hand(shown) or not self.spread.isdisjoint(shown.models)
 
+    def gather(self, shown: Shown) -> bool:
+        """Whether one that relates samples is given the batches of all replicas, as floats."""
+        return self.compute_in_parts(shown) and self.by_hand(shown) is None
+
     def by_hand(self, shown: Shown) -> str | None:
         """The method that gives each replica the whole batch; None where none is called."""
         return next((name for name in _ON_BATCH if not self.by_method[name].isdisjoint(shown.models)), None)
 
 
-def _advice(shown: Shown, mixing: Sequence[FunctionValue], runs: _Runs) -> str | None:
+def _advice(shown: Shown, mixing: Sequence[FunctionValue], runs: Runs) -> str | None:
     """What is left to do for whoever wrote the loss; None where it can be given the whole batch."""
     if len(mixing) < len(shown.values) or not shown.is_written:
         return "`tfmigrate explain TFM403` shows how to give it the whole batch"

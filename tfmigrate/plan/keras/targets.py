@@ -12,6 +12,7 @@ from tfmigrate.plan.change.calls import passed_as, with_targets
 from tfmigrate.plan.data.integer_arrays import IntegerArrays
 from tfmigrate.plan.edits import Insert, Rank, Replace
 from tfmigrate.plan.keras.compiled_functions import called, compiled, parameters_of
+from tfmigrate.plan.keras.losses import Runs
 from tfmigrate.plan.keras.mixed_samples import Reader
 from tfmigrate.plan.keras.sample_shapes import name_of
 from tfmigrate.plan.names.context import Context, Migration
@@ -134,15 +135,14 @@ def metric_targets(
     What is given the whole batch gets floats on the way. `modules`: the facts of every module of the program; `single`:
     models that no strategy has to do with, whose metrics are not given the whole batch.
     """
-    reader = Reader(modules)
+    reader, runs = Reader(modules), Runs.of(modules)
     functions: dict[cst.CSTNode, FunctionValue] = {}
     for known in modules.values():
         for shown in compiled(known):
             for value in shown.values if shown.is_metric else ():
                 if isinstance(value, FunctionValue) and value.module is facts.module:
-                    gathered = (
-                        reader.mixes_samples(value) and not reader.is_one_mean(value) and not shown.models <= single
-                    )
+                    mixes = reader.mixes_samples(value) and not reader.is_one_mean(value)
+                    gathered = mixes and not shown.models <= single and runs.gather(shown)
                     if not gathered and _computes_with(value, facts):
                         functions[value.node] = value
     for function in sorted(functions.values(), key=lambda one: facts.module.position(one.node)):
