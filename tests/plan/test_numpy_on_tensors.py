@@ -91,3 +91,21 @@ def test_another_function_is_reported_and_stays_reported(line: str, advice: str)
 )
 def test_arrays_and_shapes_are_no_tensors(text: str) -> None:
     assert not [finding for finding in migrate(text).findings if finding.code == "TFM262"]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        (
+            "try:",
+            "    return K.mean(K.abs(y_pred - y_true))",
+            "except TypeError:",
+            "    return np.mean(np.abs(y_pred - y_true))",
+        ),
+        ("if isinstance(y_true, np.ndarray):", "    return np.abs(y_pred - y_true)", "return K.abs(y_pred - y_true)"),
+    ],
+)
+def test_what_is_for_arrays_alone_stays(lines: tuple[str, ...]) -> None:
+    file = migrate(loss(*lines))
+    assert "np.abs(y_pred - y_true)" in file.after
+    assert "TFM262" not in {finding.code for finding in file.findings}

@@ -12,7 +12,8 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.traced import elements, traced_functions
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.module import Module
-from tfmigrate.walk import calls_in
+from tfmigrate.understand.syntax import dotted, last_word
+from tfmigrate.walk import children
 
 _BY_OPERATORS = {"abs": "abs", "absolute": "abs", "square": "square"}
 """What Python's operators did to the tensor before TensorFlow 1.15, and the function of TensorFlow that does it."""
@@ -45,9 +46,26 @@ def _calls(migration: Migration) -> tuple[tuple[Module, cst.Call, str], ...]:
     """Each call of a function of NumPy on a tensor in what the program's losses, metrics and layers compute."""
     found: dict[cst.Call, tuple[Module, cst.Call, str]] = {}
     for reader in migration.once(traced_functions):
-        for call in calls_in(reader.traced.node):
+        for call in _on_tensors(reader.traced.node):
             holder, _, function = reader.facts.called(call).rpartition(".")
             if holder == "numpy" and function not in _SHAPES and call.args:
                 if any(map(reader.is_tensor, elements(call.args[0].value))):
                     found.setdefault(call, (reader.traced.module, call, function))
     return tuple(found.values())
+
+
+def _on_tensors(node: cst.CSTNode) -> Iterator[cst.Call]:
+    """The calls in a function but for those where a tensor has failed before, or that are for arrays alone."""
+    if isinstance(node, cst.Call):
+        yield node
+    for child in children(node):
+        handles = isinstance(child, cst.ExceptHandler)
+        if not handles and not (isinstance(node, cst.If) and child is node.body and _asks_for_array(node.test)):
+            yield from _on_tensors(child)
+
+
+def _asks_for_array(test: cst.BaseExpression) -> bool:
+    """`isinstance(y_true, np.ndarray)`"""
+    if not isinstance(test, cst.Call) or dotted(test.func) != "isinstance" or len(test.args) != 2:
+        return False
+    return last_word(test.args[1].value) == "ndarray"
