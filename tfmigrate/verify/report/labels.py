@@ -34,6 +34,7 @@ def at_the_end(text: str, colour: str, values: Sequence[float]) -> list[Label]:
 def write(figure: Figure, axes: Axes, labels: Sequence[Label], shape: Shape) -> None:
     """Writes each label to the right of the axes, as near to the height of its curve's end as the others let it, with a
     thin line to that end. A figure whose axes are lower than all labels together becomes higher."""
+    labels = [label for label in labels if math.isfinite(label.y)]  # of a loss that is NaN there is no end to point to
     if not labels:
         return
     size = 0.88 * shape.font
