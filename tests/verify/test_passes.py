@@ -48,6 +48,22 @@ def test_an_epoch_goes_on_where_the_last_one_ended() -> None:
     assert data.base == "Keras's own"
 
 
+class Flow(Rows):
+    def __next__(self) -> int:
+        raise AssertionError("asked for by its index, by which verify seeds what an item draws")
+
+
+@pytest.mark.parametrize(("world", "data", "is_wrapped"), [
+    ("genuine", Flow(), True), ("genuine", Rows(), False), ("migrated", Flow(), False), ("restored", Flow(), False),
+])  # fmt: skip
+def test_old_keras_takes_the_batches_of_an_iterator_by_their_index(world: str, data: Rows, is_wrapped: bool) -> None:
+    recorder: Any = SimpleNamespace(config={"world": world}, aligned=True)
+    arguments = {"generator": data, "steps_per_epoch": 4}
+    passes.go_on(arguments, None, recorder)
+    assert (arguments["generator"] is not data) is is_wrapped
+    assert epochs(arguments["generator"], 2) == [[0, 1, 2, 3]] * 2
+
+
 def test_one_may_be_longer_than_the_data() -> None:
     rows = Rows()
     assert epochs(passes.in_epochs(rows, 6, 6), 2) == [[0, 1, 2, 3, 0, 1], [2, 3, 0, 1, 2, 3]]
