@@ -247,3 +247,18 @@ def test_a_name_that_the_program_has_taken_stays() -> None:
 def test_a_threshold_that_no_array_reaches(before: str, after: str | None, action: str | None) -> None:
     expected = f"import numpy as np\n{after or before}"
     assert migrated(f"import numpy as np\n{before}", "TFM229") == (expected, [action] if action else [])
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "action"),
+    [
+        ("np.reshape(a, newshape=(-1, 4))", "np.reshape(a, (-1, 4))", "rewrite"),
+        ("np.reshape(a, newshape=(-1, 4), order='F')", "np.reshape(a, (-1, 4), order='F')", "rewrite"),
+        ("np.reshape(a=a, newshape=(-1, 4))", None, "warn"),
+        ("np.reshape(a, order='F', newshape=(-1, 4))", None, "warn"),
+        ("np.reshape(a, (-1, 4))", None, None),
+    ],
+)
+def test_the_shape_of_reshape_by_its_place(before: str, after: str | None, action: str | None) -> None:
+    expected = f"import numpy as np\n{after or before}"
+    assert migrated(f"import numpy as np\n{before}", "TFM229") == (expected, [action] if action else [])

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import replace
 
 import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import Revision, passed_as
-from tfmigrate.plan.edits import Edit, Insert, Rank, Remove, Replace
+from tfmigrate.plan.change.calls import Revision, has_stars, keywords, passed_as, unchanged
+from tfmigrate.plan.edits import Arguments, Edit, Insert, Rank, Remove, Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.names.excused import taken_out
 from tfmigrate.plan.names.imports import among_standard
@@ -49,6 +50,7 @@ def check(context: Context) -> Iterator[CallChange]:
     yield from _splits(context)
     yield from _loaders(context)
     yield from _print_options(context)
+    yield from _reshapes(context)
 
 
 def check_last(context: Context, others: Sequence[CallChange]) -> Iterator[CallChange]:
@@ -194,6 +196,25 @@ def _print_options(context: Context) -> Iterator[CallChange]:
             yield CallChange(codes.OLD_PYTHON, value, f"{message}: inf is as long", edit)
         elif value is not None and name in ("numpy.nan", "numpy.NaN", "numpy.NAN"):
             yield CallChange(codes.OLD_PYTHON, value, f"{message}: write numpy.inf", action="warn")
+
+
+def _reshapes(context: Context) -> Iterator[CallChange]:
+    """`np.reshape(a, newshape=shape)`: each NumPy takes it by its place, by the name `shape` those from 2.1."""
+    for call in context.facts.module.calls:
+        if context.facts.symbols.get(call.func) != "numpy.reshape" or has_stars(call):
+            continue
+        shape = keywords(call).get("newshape")
+        if shape is None:
+            continue
+        message = "np.reshape() of NumPy 2.5 has no argument `newshape` (TypeError)"
+        if call.args[1] is shape and call.args[0].keyword is None:
+            by_place = (
+                replace(known, keyword=None) if known.source is shape else known for known in unchanged(call.args)
+            )
+            edit = Arguments(call, tuple(by_place))
+            yield CallChange(codes.OLD_PYTHON, shape, f"{message}: the shape is passed by its place", edit)
+        else:
+            yield CallChange(codes.OLD_PYTHON, shape, f"{message}: pass the shape by its place", action="warn")
 
 
 def _matches_nothing(pattern: str | bytes) -> bool:
