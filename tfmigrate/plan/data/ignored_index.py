@@ -11,7 +11,7 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.data.made_batches import batches_made, called
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.program import dotted
+from tfmigrate.understand.syntax import dotted
 from tfmigrate.walk import calls_in, walk
 
 _MESSAGE = (
