@@ -143,7 +143,7 @@ else:
 def test_the_arm_for_one_gpu_keeps_its_arrays() -> None:
     single = "model.fit(x, y, batch_size=16)"
     after = check_migrated(_in_arms(single, "parallel_model.fit(x, y, batch_size=16 * gpus)")).after
-    assert f"if gpus == 1:\n    {single}\nelse:\n    global_batch_size = 16 * gpus\n" in after
+    assert f'if gpus == 1:\n    model.compile("sgd", "mse")\n    {single}\nelse:\n' in after
     assert after.count("tf.data.Dataset") == 1
 
 
