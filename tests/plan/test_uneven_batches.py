@@ -81,3 +81,59 @@ def test_one_call_of_images_is_told_once_for_each_of_its_data() -> None:
     call = f"fit_generator({UNEVEN}, validation_data={UNEVEN})"
     file = migrate(IMAGES + PROGRAM.format(gpus="2", call=call))
     assert [finding.code for finding in file.findings].count("TFM433") == 2
+
+
+OWN = """from keras.utils import Sequence
+
+SIZE = 3
+
+
+class Rows(Sequence):
+    def __init__(self, x, y, batch_size=32):
+        self.x, self.y, self.batch_size = x, y, batch_size
+
+    def __len__(self):
+        return len(self.x) // self.batch_size
+
+    def __getitem__(self, index):
+        rows = slice(index * self.batch_size, (index + 1) * self.batch_size)
+        return self.x[rows], self.y[rows]
+
+
+def rows(x, y, batch_size):
+    while True:
+        yield x[:batch_size], y[:batch_size]
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        ("fit_generator(Rows(x, y), validation_data=Rows(x, y, batch_size=1))", ["1 cannot", "no result"]),
+        ("fit_generator(Rows(x, y, SIZE))", ["3 cannot"]),
+        ("fit_generator(rows(x, y, 5), 10)", ["5 cannot"]),
+        ("fit_generator(taken, 10)", ["7 cannot"]),
+    ],
+)
+def test_batches_of_classes_and_generators_of_the_program(call: str, told: list[str]) -> None:
+    program = PROGRAM.format(gpus="2", call=call)
+    file = migrate(OWN + "taken = rows(x, y, batch_size=7)\n" + program)
+    (message,) = [finding.message for finding in file.findings if finding.code == "TFM433"]
+    assert all(words in message for words in told)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "fit_generator(Rows(x, y), validation_data=Rows(x, y, batch_size=16))",
+        "fit_generator(Rows(x, y, size))",
+        "fit_generator(Rows(*both, batch_size=1))",
+        "fit_generator(rows(x, y, 2 * size), 10)",
+        "predict_generator(Rows(x, y, 1))",
+    ],
+)
+def test_nothing_is_said_of_other_batches_of_the_program(call: str) -> None:
+    file = migrate(OWN + PROGRAM.format(gpus="2", call=call))
+    assert "TFM433" not in {finding.code for finding in file.findings}

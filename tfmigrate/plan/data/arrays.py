@@ -9,23 +9,22 @@ from dataclasses import dataclass
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.change.calls import EVALUATE, FIT, FIT_GENERATOR, keywords, named_arguments, passed_as
+from tfmigrate.plan.change.calls import FIT, named_arguments
 from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.data.form import form_of
 from tfmigrate.plan.data.pipeline import Names, plan_pipeline, takes_arrays
 from tfmigrate.plan.data.pipeline import Pipeline as PlannedPipeline
-from tfmigrate.plan.data.sequences import flow_of
+from tfmigrate.plan.data.uneven_batches import say_uneven
 from tfmigrate.plan.data.written_once import repeated
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.edits import Rank
 from tfmigrate.plan.strategy.gpus import replicas
 from tfmigrate.plan.strategy.instead_of import is_instead_of
-from tfmigrate.plan.strategy.model_group import Group, concerns
+from tfmigrate.plan.strategy.model_group import Group
 from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.settings import Pipeline
 from tfmigrate.understand.lifecycle import Use
 from tfmigrate.understand.module import Module
-from tfmigrate.understand.values import Value
 
 
 @dataclass(frozen=True)
@@ -41,83 +40,7 @@ def plan_arrays(owners: Iterable[Owner], drafts: Mapping[Module, Draft]) -> None
     """The edits of each training on arrays, or in words why it keeps them."""
     owners = list(owners)
     plan_trainings(_of_owners(owners, drafts), drafts)
-    _say_uneven(owners, drafts)
-
-
-def _say_uneven(owners: Iterable[Owner], drafts: Mapping[Module, Draft]) -> None:
-    """Batches that cannot be shared evenly among the replicas; Keras 3 fails on the first."""
-    reported: set[cst.BaseExpression] = set()
-    for owner in owners:
-        for group in owner.groups:
-            counts = {replicas(wrap) for wrap in group.wraps}
-            count = next(iter(counts)) if len(counts) == 1 else None
-            if count is None or count < 2 or any(wrap.guards for wrap in group.wraps):
-                continue
-            for draft in drafts.values():
-                for use in draft.facts.uses:
-                    for node, batch, validates in _batches_of(use, draft):
-                        if batch % count == 0 or node in reported or not concerns(use, group.models, group.wraps):
-                            continue
-                        reported.add(node)
-                        message = (
-                            f"a batch of {batch} cannot be divided evenly among {count} replicas, and Keras 3 fails on "
-                            f"the first such batch (InvalidArgumentError in AddN): use a multiple of {count}"
-                        )
-                        if validates:
-                            message += ", which changes no result of evaluate()"
-                        draft.say(codes.UNEVEN_BATCHES, node, message, "warn")
-
-
-def _batches_of(use: Use, draft: Draft) -> Iterator[tuple[cst.BaseExpression, int, bool]]:
-    """The sizes of the batches that a call trains or evaluates with, as far as they are written out: each with what to
-    report it for, and whether no weights change by it."""
-    batch = _batch_of(use, draft)
-    if batch is not None:
-        yield use.call, batch, use.method == "evaluate"
-    named = named_arguments(use.call, _GIVEN[use.method]) if use.method in _GIVEN else None
-    for parameter in ("x", "generator", "validation_data"):
-        if named is None or parameter not in named:
-            continue
-        data = named[parameter].value
-        sizes = {_batch_of_flow(option) for option in draft.facts.options(data)}
-        size = next(iter(sizes)) if len(sizes) == 1 else None
-        if size is not None:
-            yield data, size, parameter == "validation_data" or use.method.startswith("evaluate")
-
-
-_GIVEN: Mapping[str, tuple[str, ...]] = {
-    "fit": FIT,
-    "fit_generator": FIT_GENERATOR[:7],
-    "evaluate": EVALUATE,
-    "evaluate_generator": ("generator",),
-}
-_PLACES: Mapping[str, int] = {"flow": 2, "flow_from_directory": 5}
-"""Of `batch_size` among the arguments of methods of ImageDataGenerator."""
-
-
-def _batch_of_flow(value: Value) -> int | None:
-    """The size of the batches of an ImageDataGenerator; None where it is not written out."""
-    flow = flow_of(value)
-    if flow is None or not isinstance(flow.func, cst.Attribute):
-        return None
-    place = _PLACES.get(flow.func.attr.value)
-    passed = keywords(flow).get("batch_size") if place is None else passed_as("batch_size", place, flow)
-    return passed.value.evaluated_value if passed is not None and isinstance(passed.value, cst.Integer) else None
-
-
-def _batch_of(use: Use, draft: Draft) -> int | None:
-    """The size of the batches that a call on arrays trains or evaluates with; None where it is not written out."""
-    if use.method == "fit":
-        arrays = takes_arrays(use, draft.facts)
-    else:
-        arrays = use.method == "evaluate" and "y" in (named_arguments(use.call, EVALUATE) or {})
-    named = (named_arguments(use.call, FIT if use.method == "fit" else EVALUATE) or {}) if arrays else {}
-    batch_size = named.get("batch_size")
-    if not named:
-        return None
-    if batch_size is None:
-        return 32
-    return batch_size.value.evaluated_value if isinstance(batch_size.value, cst.Integer) else None
+    say_uneven(owners, drafts)
 
 
 def _of_owners(owners: Iterable[Owner], drafts: Mapping[Module, Draft]) -> Iterator[Training]:
