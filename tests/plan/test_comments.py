@@ -438,3 +438,27 @@ def test_what_heads_another_name_and_the_wrap_goes_with_the_wrap(comment: str, s
     after = check_migrated(ONE_NAME.format(comment=comment)).after
     assert (f"# {comment}\n" in after) is stays
     assert "base = model\n" in after
+
+
+def test_a_comment_above_an_import_stays_where_the_import_before_it_goes() -> None:
+    program = """
+# Numbers.
+import numpy as np
+# The layers of the model.
+from keras import backend as K
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.utils import multi_gpu_model
+
+
+def root(y_true, y_pred):
+    return K.sqrt(K.mean(np.square(y_pred - y_true), axis=-1))
+
+
+model = Sequential([Dense(1, input_shape=(4,))])
+parallel_model = multi_gpu_model(model, gpus=2)
+parallel_model.compile("sgd", "mse", metrics=[root])
+parallel_model.train_on_batch(x, y)
+"""
+    after = check_migrated(program.lstrip()).after
+    assert after.startswith("# Numbers.\n# The layers of the model.\nimport tensorflow as tf\n")

@@ -263,7 +263,7 @@ class BlockInTheMaking:
                 apart = len(self._editor.orphaned_apart(gone))
                 self.orphans.extend(self._editor.orphaned(gone)[apart:])
         heading = _Heading(leading, unit, lines, unit in moved, bool(pieces))
-        lines[0] = led(lines[0], [] if self._begins_anew else heading.above_lines)
+        lines[0] = led(lines[0], heading.above_lines)
         # A comment of removed code is not about a helper, which comes first.
         place = next((number for number, line in enumerate(lines) if not defines(line)), None)
         over = self.orphans if place is None and pieces else []
