@@ -6,7 +6,8 @@ import pytest
 
 from tests.kit import migrate
 
-PROGRAM = """from keras.layers import Dense
+PROGRAM = """SIZE = 16
+from keras.layers import Dense
 from keras.models import Sequential
 from keras.utils import multi_gpu_model
 
@@ -26,6 +27,7 @@ parallel.{call}
         ("2", "evaluate(x, y, batch_size=1)", True),
         ("2", "fit(x, y, batch_size=64)", False),
         ("4", "fit(x, y)", False),
+        ("3", "fit(x, y, batch_size=SIZE)", True),
         ("3", "fit(x, y, batch_size=size)", False),
         ("gpus", "fit(x, y, batch_size=63)", False),
         ("3", "fit_generator(rows)", False),
@@ -37,7 +39,7 @@ def test_batches_that_are_not_shared_out_evenly(gpus: str, call: str, told: bool
     assert any(f.code == "TFM433" and f.action == "warn" and "evenly" in f.message for f in file.findings) == told
 
 
-IMAGES = "from keras.preprocessing.image import ImageDataGenerator\n\nimages = ImageDataGenerator()\n"
+IMAGES = "from keras.preprocessing.image import ImageDataGenerator\n\nODD = 9\nimages = ImageDataGenerator()\n"
 UNEVEN = "images.flow(x, y, batch_size=1)"
 EVEN = "images.flow_from_directory('train', batch_size=16)"
 
@@ -48,6 +50,7 @@ EVEN = "images.flow_from_directory('train', batch_size=16)"
         (f"fit_generator({EVEN}, validation_data={UNEVEN})", ["1 cannot", "no result"]),
         (f"fit_generator({EVEN}, 3, 2, 1, None, {UNEVEN})", ["1 cannot", "no result"]),
         ("fit_generator(images.flow(x, y, 15))", ["15 cannot"]),
+        ("fit_generator(images.flow(x, y, batch_size=ODD))", ["9 cannot"]),
         ("fit(images.flow_from_dataframe(table, 'images', batch_size=7))", ["7 cannot"]),
         (f"evaluate_generator({UNEVEN})", ["1 cannot", "no result"]),
         (f"evaluate({UNEVEN})", ["1 cannot", "no result"]),
@@ -85,7 +88,7 @@ def test_one_call_of_images_is_told_once_for_each_of_its_data() -> None:
 
 OWN = """from keras.utils import Sequence
 
-SIZE = 3
+COUNT = 3
 
 
 class Rows(Sequence):
@@ -112,7 +115,7 @@ def rows(x, y, batch_size):
     ("call", "told"),
     [
         ("fit_generator(Rows(x, y), validation_data=Rows(x, y, batch_size=1))", ["1 cannot", "no result"]),
-        ("fit_generator(Rows(x, y, SIZE))", ["3 cannot"]),
+        ("fit_generator(Rows(x, y, COUNT))", ["3 cannot"]),
         ("fit_generator(rows(x, y, 5), 10)", ["5 cannot"]),
         ("fit_generator(taken, 10)", ["7 cannot"]),
     ],
@@ -137,3 +140,9 @@ def test_batches_of_classes_and_generators_of_the_program(call: str, told: list[
 def test_nothing_is_said_of_other_batches_of_the_program(call: str) -> None:
     file = migrate(OWN + PROGRAM.format(gpus="2", call=call))
     assert "TFM433" not in {finding.code for finding in file.findings}
+
+
+def test_the_batches_of_images_are_of_32_where_nothing_is_said() -> None:
+    file = migrate(IMAGES + PROGRAM.format(gpus="3", call="fit_generator(images.flow(x, y))"))
+    (message,) = [finding.message for finding in file.findings if finding.code == "TFM433"]
+    assert "32 cannot" in message

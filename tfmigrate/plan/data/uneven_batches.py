@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import libcst as cst
 
 from tfmigrate.plan import codes
-from tfmigrate.plan.change.calls import EVALUATE, FIT, FIT_GENERATOR, keywords, named_arguments, passed_as
+from tfmigrate.plan.change.calls import EVALUATE, FIT, FIT_GENERATOR, has_stars, keywords, named_arguments, passed_as
 from tfmigrate.plan.data.pipeline import takes_arrays
 from tfmigrate.plan.data.sequences import flow_of
 from tfmigrate.plan.draft import Draft
@@ -70,6 +70,8 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
     "evaluate": EVALUATE,
     "evaluate_generator": ("generator",),
 }
+_DEFAULT = 32
+"""The size of the batches of `fit`, `evaluate` and ImageDataGenerator where none is asked for."""
 _PLACES: Mapping[str, int] = {"flow": 2, "flow_from_directory": 5}
 """Of `batch_size` among the arguments of methods of ImageDataGenerator."""
 
@@ -81,7 +83,9 @@ def _batch_of_data(value: Value, node: cst.BaseExpression, draft: Draft, drafts:
     if flow is not None and isinstance(flow.func, cst.Attribute):
         place = _PLACES.get(flow.func.attr.value)
         passed = keywords(flow).get("batch_size") if place is None else passed_as("batch_size", place, flow)
-        return passed.value.evaluated_value if passed is not None and isinstance(passed.value, cst.Integer) else None
+        if passed is not None:
+            return _number(passed.value, draft.facts)
+        return None if place is None or has_stars(flow) else _DEFAULT
     if isinstance(value, Instance) and value.call is not None and value.site is not None:
         made = value.cls.lookup("__init__")
         if isinstance(made, FunctionValue):
@@ -108,11 +112,17 @@ def _passed(call: cst.Call, parameters: Sequence[cst.Param], facts: Facts) -> in
     named = named_arguments(call, names)
     if named is None or "batch_size" not in names:
         return None
+    if "batch_size" in named:
+        return _number(named["batch_size"].value, facts)
     default = parameters[names.index("batch_size")].default
-    number = named["batch_size"].value if "batch_size" in named else default
-    if isinstance(number, cst.Integer):
-        return number.evaluated_value
-    values = facts.options(number) if number is not None and number is not default else ()
+    return default.evaluated_value if isinstance(default, cst.Integer) else None
+
+
+def _number(node: cst.BaseExpression, facts: Facts) -> int | None:
+    """The one number that an expression stands for; None where there may be others."""
+    if isinstance(node, cst.Integer):
+        return node.evaluated_value
+    values = facts.options(node)
     numbers = [value.value for value in values if isinstance(value, Literal) and type(value.value) is int]
     return int(numbers[0]) if len(numbers) == len(values) == 1 else None
 
@@ -127,6 +137,4 @@ def _batch_of(use: Use, draft: Draft) -> int | None:
     batch_size = named.get("batch_size")
     if not named:
         return None
-    if batch_size is None:
-        return 32
-    return batch_size.value.evaluated_value if isinstance(batch_size.value, cst.Integer) else None
+    return _DEFAULT if batch_size is None else _number(batch_size.value, draft.facts)
