@@ -262,3 +262,18 @@ def test_a_threshold_that_no_array_reaches(before: str, after: str | None, actio
 def test_the_shape_of_reshape_by_its_place(before: str, after: str | None, action: str | None) -> None:
     expected = f"import numpy as np\n{after or before}"
     assert migrated(f"import numpy as np\n{before}", "TFM229") == (expected, [action] if action else [])
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("np.percentile(a, 50, interpolation='lower')", "np.percentile(a, 50, method='lower')"),
+        ("np.nanquantile(a, 0.5, axis=0, interpolation=kind)", "np.nanquantile(a, 0.5, axis=0, method=kind)"),
+        ("np.percentile(a, 50)", None),
+        ("np.interp(a, interpolation=1)", None),
+        ("percentile(a, 50, interpolation='lower')", None),
+    ],
+)
+def test_the_method_of_a_percentile(before: str, after: str | None) -> None:
+    expected = f"import numpy as np\n{after or before}"
+    assert migrated(f"import numpy as np\n{before}", "TFM229") == (expected, ["rewrite"] if after else [])

@@ -51,6 +51,7 @@ def check(context: Context) -> Iterator[CallChange]:
     yield from _loaders(context)
     yield from _print_options(context)
     yield from _reshapes(context)
+    yield from _interpolations(context)
 
 
 def check_last(context: Context, others: Sequence[CallChange]) -> Iterator[CallChange]:
@@ -198,6 +199,22 @@ def _print_options(context: Context) -> Iterator[CallChange]:
             yield CallChange(codes.OLD_PYTHON, value, f"{message}: write numpy.inf", action="warn")
 
 
+_PERCENTILES = frozenset(f"numpy.{name}" for name in ("percentile", "quantile", "nanpercentile", "nanquantile"))
+
+
+def _interpolations(context: Context) -> Iterator[CallChange]:
+    """`np.percentile(a, 50, interpolation="lower")`: the argument is `method` since NumPy 1.22."""
+    for call in context.facts.module.calls:
+        renamed = keywords(call).get("interpolation")
+        if renamed is None or context.facts.symbols.get(call.func) not in _PERCENTILES:
+            continue
+        message = "the argument `interpolation` is `method` since NumPy 1.22; NumPy 2.4 no longer takes the old name"
+        named = (
+            replace(known, keyword="method") if known.source is renamed else known for known in unchanged(call.args)
+        )
+        yield CallChange(codes.OLD_PYTHON, renamed, message, Arguments(call, tuple(named)))
+
+
 def _reshapes(context: Context) -> Iterator[CallChange]:
     """`np.reshape(a, newshape=shape)`: each NumPy takes it by its place, by the name `shape` those from 2.1."""
     for call in context.facts.module.calls:
@@ -206,7 +223,7 @@ def _reshapes(context: Context) -> Iterator[CallChange]:
         shape = keywords(call).get("newshape")
         if shape is None:
             continue
-        message = "np.reshape() of NumPy 2.5 has no argument `newshape` (TypeError)"
+        message = "np.reshape() of NumPy 2.4 has no argument `newshape` (TypeError)"
         if call.args[1] is shape and call.args[0].keyword is None:
             by_place = (
                 replace(known, keyword=None) if known.source is shape else known for known in unchanged(call.args)
