@@ -1,4 +1,4 @@
-"""Blocks of statements: what stands in one, and what a line in it consists of."""
+"""The statements of a block, and the small statements of a line."""
 
 from __future__ import annotations
 

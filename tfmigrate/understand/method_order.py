@@ -62,7 +62,7 @@ class _Order:
 
     @staticmethod
     def _free(needs: _Needs, left: Collection[FunctionValue]) -> Iterator[FunctionValue]:
-        """The methods that need none of the others that are left."""
+        """The methods that depend on no other method in `left`."""
         return (method for method in left if needs[method].isdisjoint(left))
 
 

@@ -70,11 +70,12 @@ def _elements(call: cst.Call, function: str, facts: Facts) -> int | None:
 
 
 def _product(nodes: Sequence[cst.BaseExpression], facts: Facts) -> int | None:
-    numbers = [number for node in nodes if (number := _number(node, facts)) is not None]
+    numbers = [number for node in nodes if (number := number_of(node, facts)) is not None]
     return math.prod(numbers) if numbers and len(numbers) == len(nodes) else None
 
 
-def _number(node: cst.BaseExpression, facts: Facts) -> int | None:
+def number_of(node: cst.BaseExpression, facts: Facts) -> int | None:
+    """The one integer that an expression stands for; None where it is not known, or may be another."""
     if isinstance(node, cst.Integer):
         return int(node.evaluated_value)
     value = facts.values.get(node)

@@ -10,6 +10,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.calls import EVALUATE, FIT, FIT_GENERATOR, has_stars, keywords, named_arguments, passed_as
 from tfmigrate.plan.data.pipeline import takes_arrays
 from tfmigrate.plan.data.sequences import flow_of
+from tfmigrate.plan.data.sizes import number_of
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.strategy.gpus import replicas
 from tfmigrate.plan.strategy.model_group import concerns
@@ -17,8 +18,8 @@ from tfmigrate.plan.strategy.owner import Owner
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.module import Module
 from tfmigrate.understand.parameters import positional
-from tfmigrate.understand.reaching import bindings_of, value_of
-from tfmigrate.understand.values import FunctionValue, Instance, Literal, Made, Value
+from tfmigrate.understand.reaching import bound_once
+from tfmigrate.understand.values import FunctionValue, Instance, Made, Value
 
 
 def say_uneven(owners: Iterable[Owner], drafts: Mapping[Module, Draft]) -> None:
@@ -84,7 +85,7 @@ def _batch_of_data(value: Value, node: cst.BaseExpression, draft: Draft, drafts:
         place = _PLACES.get(flow.func.attr.value)
         passed = keywords(flow).get("batch_size") if place is None else passed_as("batch_size", place, flow)
         if passed is not None:
-            return _number(passed.value, draft.facts)
+            return number_of(passed.value, draft.facts)
         return None if place is None or has_stars(flow) else _DEFAULT
     if isinstance(value, Instance) and value.call is not None and value.site is not None:
         made = value.cls.lookup("__init__")
@@ -99,11 +100,8 @@ def _batch_of_data(value: Value, node: cst.BaseExpression, draft: Draft, drafts:
 
 def _call_of(node: cst.BaseExpression, draft: Draft) -> cst.Call | None:
     """The call that an expression is, or the only one that the variable is bound to which it names."""
-    if isinstance(node, cst.Name):
-        bindings = bindings_of(node, draft.scopes)
-        value = value_of(bindings[0]) if len(bindings) == 1 else None
-        return value if isinstance(value, cst.Call) else None
-    return node if isinstance(node, cst.Call) else None
+    value = bound_once(node, draft.scopes) if isinstance(node, cst.Name) else node
+    return value if isinstance(value, cst.Call) else None
 
 
 def _passed(call: cst.Call, parameters: Sequence[cst.Param], facts: Facts) -> int | None:
@@ -113,18 +111,9 @@ def _passed(call: cst.Call, parameters: Sequence[cst.Param], facts: Facts) -> in
     if named is None or "batch_size" not in names:
         return None
     if "batch_size" in named:
-        return _number(named["batch_size"].value, facts)
+        return number_of(named["batch_size"].value, facts)
     default = parameters[names.index("batch_size")].default
     return default.evaluated_value if isinstance(default, cst.Integer) else None
-
-
-def _number(node: cst.BaseExpression, facts: Facts) -> int | None:
-    """The one number that an expression stands for; None where there may be others."""
-    if isinstance(node, cst.Integer):
-        return node.evaluated_value
-    values = facts.options(node)
-    numbers = [value.value for value in values if isinstance(value, Literal) and type(value.value) is int]
-    return int(numbers[0]) if len(numbers) == len(values) == 1 else None
 
 
 def _batch_of(use: Use, draft: Draft) -> int | None:
@@ -137,4 +126,4 @@ def _batch_of(use: Use, draft: Draft) -> int | None:
     batch_size = named.get("batch_size")
     if not named:
         return None
-    return _DEFAULT if batch_size is None else _number(batch_size.value, draft.facts)
+    return _DEFAULT if batch_size is None else number_of(batch_size.value, draft.facts)

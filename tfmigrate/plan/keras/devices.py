@@ -23,7 +23,7 @@ from tfmigrate.walk import walk
 def check(context: Context) -> Iterator[CallChange]:
     yield from available_gpus(context)
     yield from listed_by_sessions(context)
-    yield from called_gpu(context)
+    yield from _called_gpu(context)
 
 
 def available_gpus(context: Context) -> Iterator[CallChange]:
@@ -64,7 +64,7 @@ def listed_by_sessions(context: Context) -> Iterator[CallChange]:
         yield CallChange(codes.SESSIONS, call, message, edit, more=more)
 
 
-def called_gpu(context: Context) -> Iterator[CallChange]:
+def _called_gpu(context: Context) -> Iterator[CallChange]:
     """`[d.name for d in list_local_devices() if d.name[:4] == "/gpu"]`, which TensorFlow 1.4 made an empty list."""
     facts = context.facts
     for comp in facts.module.all_of(cst.ListComp, cst.GeneratorExp):

@@ -12,7 +12,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import is_none
 from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.keras.traced import Reader, traced_functions
+from tfmigrate.plan.keras.traced import ORDERING, Reader, traced_functions
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
 from tfmigrate.understand.module import Module
@@ -20,7 +20,6 @@ from tfmigrate.understand.syntax import asked_in
 from tfmigrate.walk import walk
 
 _EQUAL = cst.Equal | cst.NotEqual | cst.In | cst.NotIn
-_ORDER = cst.LessThan | cst.LessThanEqual | cst.GreaterThan | cst.GreaterThanEqual
 _OBJECTS = (
     "a graph of TensorFlow 1 compared the tensor itself here, not its value, so {what} was always {result}; Keras "
     "3 stops with an error, and Keras 2 goes by the value. {advice}"
@@ -102,4 +101,4 @@ def _kind(asked: cst.BaseExpression, reader: Reader) -> Literal["objects", "valu
     operator = asked.comparisons[0].operator
     if not any(map(reader.is_tensor, sides if not isinstance(operator, cst.In | cst.NotIn) else sides[:1])):
         return None
-    return "objects" if isinstance(operator, _EQUAL) else "value" if isinstance(operator, _ORDER) else None
+    return "objects" if isinstance(operator, _EQUAL) else "value" if isinstance(operator, ORDERING) else None

@@ -50,7 +50,8 @@ _GIVING = frozenset(
     }
 )  # fmt: skip
 """Functions of the backend and of TensorFlow that give a tensor where they are given one."""
-_ORDER = cst.LessThan | cst.LessThanEqual | cst.GreaterThan | cst.GreaterThanEqual
+ORDERING = cst.LessThan | cst.LessThanEqual | cst.GreaterThan | cst.GreaterThanEqual
+"""The comparisons of tensors that give a tensor on every TensorFlow."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,7 @@ class Reader:
         if isinstance(node, cst.Subscript):
             return self.is_tensor(node.value)
         if isinstance(node, cst.Comparison):
-            ordered_ = all(isinstance(target.operator, _ORDER) for target in node.comparisons)
+            ordered_ = all(isinstance(target.operator, ORDERING) for target in node.comparisons)
             return ordered_ and (self.is_tensor(node.left) or self.is_tensor(node.comparisons[0].comparator))
         if not isinstance(node, cst.Call) or not self._gives_tensor(node.func):
             return False

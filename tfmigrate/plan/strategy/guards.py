@@ -109,7 +109,7 @@ class Blocks:
         self.transparent: set[cst.CSTNode] = set()
         """Compound statements whose content takes their place."""
         self._left_of: dict[cst.CSTNode, cst.BaseSuite] = {}
-        """What takes the place of a `try`, where that is not its body."""
+        """What takes the place of a `try` or an `if`, where that is not its body."""
         self._touched = self._round_about()
         self._settle(self._module.tree)
 
@@ -240,11 +240,10 @@ class Blocks:
         named, others = self._constants(body), self._constants(orelse)
         if not named and not others:
             return None
-        brief = self._brief
-        self._brief = {**named, **others, **brief}
-        alike = self._same(self.sense(body), self.sense(orelse))
-        self._brief = brief
-        return (body if len(named) >= len(others) else orelse) if alike else None
+        written = {**named, **others, **self._brief}
+        if not self._same(self._sense(body, written), self._sense(orelse, written)):
+            return None
+        return body if len(named) >= len(others) else orelse
 
     def _constants(self, suite: cst.BaseSuite) -> dict[cst.CSTNode, str]:
         """The names in a block that always stand for one number or text, as it is written."""
@@ -322,7 +321,7 @@ class Blocks:
         acts = [[unit for unit in units_of(block) if not self._only_talks(unit)] for block in (suite, handler.body)]
         if not all(self._is_plain(unit) for block in acts for unit in block):
             return False
-        first, second = ((said for unit in block for said in self._sense_of(unit)) for block in acts)
+        first, second = ((said for unit in block for said in self._sense_of(unit, self._brief)) for block in acts)
         return self._same(first, second)
 
     def _says_nothing(self, suite: cst.BaseSuite) -> bool:
@@ -347,17 +346,21 @@ class Blocks:
 
     def sense(self, suite: cst.BaseSuite) -> Iterator[str]:
         """What a block does once the plan is carried out, whatever it looks like: a text for each statement."""
-        for unit in units_of(suite):
-            yield from self._sense_of(unit)
+        return self._sense(suite, self._brief)
 
-    def _sense_of(self, unit: cst.CSTNode) -> Iterator[str]:
+    def _sense(self, suite: cst.BaseSuite, written: Mapping[cst.CSTNode, str]) -> Iterator[str]:
+        """`written`: what stands for some of the names in the block."""
+        for unit in units_of(suite):
+            yield from self._sense_of(unit, written)
+
+    def _sense_of(self, unit: cst.CSTNode, written: Mapping[cst.CSTNode, str]) -> Iterator[str]:
         if unit in self.gone:
             return
         if unit in self.transparent and isinstance(unit, cst.With | cst.If | cst.Try):
-            yield from self.sense(self._left_of.get(unit, unit.body))
+            yield from self._sense(self._left_of.get(unit, unit.body), written)
             return
         wraps = {wrap.call: wrap for wrap in self._wraps}
-        merged = unit.visit(MergedCode(wraps, self._unpacked, self._names, self._brief))
+        merged = unit.visit(MergedCode(wraps, self._unpacked, self._names, written))
         assert isinstance(merged, cst.CSTNode)
         line = isinstance(merged, cst.SimpleStatementLine | cst.SimpleStatementSuite)
         for part in merged.body if line else [merged]:  # type: ignore[attr-defined]  # On lines of their own or not.

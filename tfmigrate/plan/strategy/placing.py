@@ -115,7 +115,7 @@ class _Placing:
         move = None
         if self._is_early(owner, start, strategy) and (lower := self._lowered(owner, start, near)) is not None:
             move, strategy = lower
-            before, runs = move.first, self._runs(owner, near, move.move)
+            before = move.first
         if isinstance(strategy, Refusal):
             return strategy
         raised = raised_settings(owner, move.target if move else before, self._facts, self._sessions, self._drafts)
