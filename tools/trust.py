@@ -34,7 +34,7 @@ from typing import Any, Literal
 from tfmigrate.verify.judge import controls
 from tfmigrate.verify.judge.compare import same_run
 from tfmigrate.verify.judge.plan import VerifyOptions
-from tfmigrate.verify.judge.report import CONTROL, Report
+from tfmigrate.verify.judge.report import CONTROL, INTERRUPTED, Report
 from tfmigrate.verify.judge.verdict import verify
 from tfmigrate.verify.run import runtimes
 from tfmigrate.verify.run.experiment import PROBE
@@ -249,6 +249,8 @@ class Matrix:
 def cell(
     program: Program, mutation: str, repetition: int, expected: tuple[str, ...], report: Report, nothing: bool
 ) -> Cell:
+    if report.state == "interrupted":
+        raise KeyboardInterrupt  # what was cut short says nothing about verify
     shown = report.shown
     kind = shown.divergence.kind if shown and shown.divergence else ""
     size = report.max_relative_difference
@@ -272,20 +274,24 @@ def main() -> int:
     def late() -> bool:
         return bool(time.monotonic() - started > 60 * options.minutes)
 
+    interrupted = False
     with Servers() as servers:
         matrix = Matrix(options.results, legacy, partial(run_all, launch=servers.launch))
-        for repetition in range(1, options.repetitions + 1):
-            for program in chosen:
-                if not late():
-                    cells.append(told(matrix.right(program, repetition), started))
-            for program in chosen if repetition == 1 else ():
-                if not late():
-                    cells.extend(told(one, started) for one in matrix.wrong(program))
+        try:
+            for repetition in range(1, options.repetitions + 1):
+                for program in chosen:
+                    if not late():
+                        cells.append(told(matrix.right(program, repetition), started))
+                for program in chosen if repetition == 1 else ():
+                    if not late():
+                        cells.extend(told(one, started) for one in matrix.wrong(program))
+        except KeyboardInterrupt:
+            interrupted = True
     (options.results / "cells.jsonl").write_text("".join(json.dumps(asdict(one)) + "\n" for one in cells))
     faults = summary(cells)
     minutes = (time.monotonic() - started) / 60
-    print(f"{matrix.memory.ran} runs, {minutes:.1f} minutes{', cut short' if late() else ''}")
-    return 1 if faults else 0
+    print(f"{matrix.memory.ran} runs, {minutes:.1f} minutes{', cut short' if late() or interrupted else ''}")
+    return INTERRUPTED if interrupted else 1 if faults else 0
 
 
 def oldest(found: Sequence[runtimes.Runtime], kind: str) -> runtimes.Runtime | None:
@@ -308,8 +314,8 @@ def summary(cells: Sequence[Cell]) -> int:
     kinds, names = {one.mutation.split(" x")[0].split(" /")[0] for one in wrong}, {one.program for one in cells}
     count = Counter(one.fault for one in cells)
     print(f"\n{len(right)} right pairs of {len(names)} programs: {count['false alarm']} false alarms")
-    told_apart = f"{count['missed']} missed, {count['wrong cause']} wrong causes"
-    print(f"{len(wrong) - count['changes nothing']} wrong pairs of {len(kinds)} kinds: {told_apart}")
+    faults = f"{count['missed']} missed, {count['wrong cause']} wrong causes"
+    print(f"{len(wrong) - count['changes nothing']} wrong pairs of {len(kinds)} kinds: {faults}")
     print(f"{count['changes nothing']} mistakes change nothing (their runs equal the right ones to the last bit):")
     for one in cells:
         if one.fault == "changes nothing":
