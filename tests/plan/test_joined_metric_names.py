@@ -89,6 +89,41 @@ def test_a_field_in_any_part_of_a_file_name_is_the_one_of_today(lines: str, afte
     assert set(actions) == {"rewrite"}
 
 
+@pytest.mark.parametrize(
+    ("lines", "after"),
+    [
+        ("ModelCheckpoint('{acc}' '-{val_acc}.h5')", "ModelCheckpoint('{accuracy}' '-{val_accuracy}.h5')"),
+        (
+            "name = ('{acc:.2f}'\n    '.h5')\nModelCheckpoint(name)",
+            "'{accuracy:.2f}'\n    '.h5')\nModelCheckpoint(name)",
+        ),
+        ("ModelCheckpoint(f'{x}-{{val_acc:.2f}}.h5')", "ModelCheckpoint(f'{x}-{{val_accuracy:.2f}}.h5')"),
+        ("ModelCheckpoint(f'{acc:.2f}-{{acc}}.h5')", "ModelCheckpoint(f'{acc:.2f}-{{accuracy}}.h5')"),
+        ("ModelCheckpoint(f'{acc:.2f}-{{acc}}.hdf5')", "ModelCheckpoint(f'{acc:.2f}-{{accuracy}}.h5')"),
+        ("ModelCheckpoint(x + f'-{{acc}}' '.h5')", "ModelCheckpoint(x + f'-{{accuracy}}' '.h5')"),
+        ("ModelCheckpoint('{}-{{acc}}.h5'.format(x))", "ModelCheckpoint('{}-{{accuracy}}.h5'.format(x))"),
+        ("ModelCheckpoint('{acc}-{{acc}}.h5'.format(acc=x))", "ModelCheckpoint('{acc}-{{accuracy}}.h5'.format(acc=x))"),
+        (
+            "name = '{}-{{acc:.1f}}.h5'\nModelCheckpoint(name.format(x))",
+            "name = '{}-{{accuracy:.1f}}.h5'\nModelCheckpoint(name.format(x))",
+        ),
+    ],
+)
+def test_a_field_that_another_filling_leaves_open_is_the_one_of_today(lines: str, after: str) -> None:
+    written, actions = migrated("from keras.callbacks import ModelCheckpoint\nx = acc = 1\n" + lines)
+    assert written.endswith(after)
+    assert set(actions) == {"rewrite"}
+
+
+@pytest.mark.parametrize(
+    "lines", ["print(f'{acc:.2f}')", "print('{acc}'.format(acc=x))", "ModelCheckpoint(f'{acc}.h5')"]
+)
+def test_a_value_of_the_programs_own_keeps_its_name(lines: str) -> None:
+    written, actions = migrated("from keras.callbacks import ModelCheckpoint\nx = acc = 1\n" + lines)
+    assert written.endswith(lines)
+    assert actions == []
+
+
 def test_a_text_that_the_program_fills_in_itself_too_is_reported() -> None:
     lines = "part = '-{val_acc}'\nModelCheckpoint(part + '.h5')\nprint(part.format(val_acc=1))"
     written, actions = migrated(f"from keras.callbacks import ModelCheckpoint\n{lines}")

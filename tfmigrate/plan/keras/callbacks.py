@@ -13,6 +13,7 @@ from tfmigrate.plan.change.calls import keywords, text_of
 from tfmigrate.plan.change.paths import ending_of, with_gaps
 from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.keras.log_keys import LogKeys
+from tfmigrate.plan.keras.open_fields import OpenFields, Text, template_of
 from tfmigrate.plan.keras.saved_files import files_of
 from tfmigrate.plan.keras.watchers import watching
 from tfmigrate.plan.names.context import Context
@@ -68,11 +69,16 @@ def metric_keys(context: Context, keys: Mapping[str, str]) -> Iterator[CallChang
     yield from _fields_put_together(reader, keys)
     filled = {settled(call.func.value, scopes) for call in facts.module.calls if isinstance(call.func, cst.Attribute)}
     paths = {part for path in reader.paths for part in (ending_of(path, facts, scopes), *reader.parts(path))}
-    for node in facts.module.all_of(cst.SimpleString):
-        if (new := renamed_keys(node.value, keys)) == node.value:
+    half = {template_of(part, scopes) for part in paths if part is not None}
+    certain = (paths - filled) | half
+    fields = OpenFields(facts, scopes, keys)
+    for node in facts.module.all_of(cst.SimpleString, cst.FormattedString):
+        written = facts.module.code(node)
+        as_it_is = node in paths - half
+        if (new := fields.today(node, as_it_is=as_it_is)) == written:
             continue
-        old = next(old for old in keys if "{" + old in node.value)
-        if node in paths - filled:
+        old = next(old for old in keys if "{" + old in written and "{" + keys[old] in new)
+        if node in certain:
             yield _renamed(node, new, old, keys[old])
         elif node in paths or node not in filled:  # by format(), and by names of the program's own
             message = (
@@ -164,7 +170,7 @@ def _key_at_end(text: str, keys: Mapping[str, str]) -> str | None:
     return next((key for key in keys if text == key or text.endswith(f"_{key}")), None)
 
 
-def _renamed(literal: cst.SimpleString, new: str, old: str, key: str) -> CallChange:
+def _renamed(literal: Text, new: str, old: str, key: str) -> CallChange:
     message = f"TensorFlow 2 logs the metric under the name given to compile(): {old!r} is {key!r} now"
     return CallChange(codes.METRIC_KEYS, literal, message, Replace(literal, new))
 
@@ -259,10 +265,3 @@ def _outputs(metrics: Iterable[cst.BaseExpression], name: str) -> Iterator[str]:
 
 def _strings(node: cst.BaseExpression) -> Iterator[cst.SimpleString]:
     return iter(nodes_in(node, cst.SimpleString))
-
-
-def renamed_keys(text: str, keys: Mapping[str, str]) -> str:
-    """A file name with `{val_acc:.2f}` under today's names."""
-    for old, new in keys.items():
-        text = text.replace("{" + old + ":", "{" + new + ":").replace("{" + old + "}", "{" + new + "}")
-    return text

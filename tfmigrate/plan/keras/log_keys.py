@@ -127,12 +127,14 @@ class LogKeys:
                 self.joined.append(node)
 
     def parts(self, node: cst.BaseExpression, seen: Set[cst.CSTNode] = frozenset()) -> Iterator[cst.BaseExpression]:
-        """What a path is joined from with `+`, `%` or os.path.join(), in order."""
+        """What a path is joined from with `+`, `%`, os.path.join() or by standing side by side, in order."""
         node = settled(node, self._scopes)
         if node in seen:
             return
         seen = {node, *seen}
-        if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
+        if isinstance(node, cst.ConcatenatedString) or (
+            isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add)
+        ):
             yield from self.parts(node.left, seen)
             yield from self.parts(node.right, seen)
         elif isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Modulo):

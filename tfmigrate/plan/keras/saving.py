@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,10 +15,11 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, is_false, keywords, passed_as, text_of
 from tfmigrate.plan.change.paths import Ending, ending_of
 from tfmigrate.plan.edits import Replace
-from tfmigrate.plan.keras.callbacks import changed_keys, renamed_keys
+from tfmigrate.plan.keras.callbacks import changed_keys
 from tfmigrate.plan.keras.file_arguments import by_name_of, names_of
 from tfmigrate.plan.keras.file_calls import is_of_keras, loads_weights, saves, takes_name
 from tfmigrate.plan.keras.file_mentions import Mentions
+from tfmigrate.plan.keras.open_fields import OpenFields
 from tfmigrate.plan.keras.saved_files import EITHER, Files, Written, files_of, new_ending
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
@@ -55,9 +56,9 @@ class _Names:
         return self.context.facts.module
 
     @cached_property
-    def _keys(self) -> Mapping[str, str]:
-        """Keys of metrics that names hold, and what they are called now."""
-        return changed_keys(self.context)
+    def _fields(self) -> OpenFields:
+        """The keys of metrics that names hold."""
+        return OpenFields(self.context.facts, self.context.scopes, changed_keys(self.context))
 
     def written(self) -> Iterator[CallChange]:
         """Names that save_weights() and ModelCheckpoint() are given, and paths that do not show theirs."""
@@ -103,8 +104,7 @@ class _Names:
             )
         if literal.text in self.files.read:
             message += "; a file of an earlier run loads only under its old name"
-        code = renamed_keys(self._module.code(literal.node), self._keys)
-        head, _, quote = code.rpartition(ending)
+        head, _, quote = self._fields.today(literal.node).rpartition(ending)
         return CallChange(codes.WEIGHT_FILES, literal.node, message, Replace(literal.node, f"{head}{new}{quote}"))
 
 
