@@ -15,7 +15,7 @@ import libcst as cst
 from tfmigrate.brackets import filled
 from tfmigrate.edit.align import dedented, equals_kept, realigned, realigned_head
 from tfmigrate.edit.arguments import in_column, narrowed_signature, spaced
-from tfmigrate.edit.arms import Arms, begin_and_end_alike, read_alike
+from tfmigrate.edit.arms import Arms, begin_and_end_alike, read_alike, with_comments_of
 from tfmigrate.edit.blocks import Block, BlockInTheMaking, empty
 from tfmigrate.edit.by_node import EditsByNode
 from tfmigrate.edit.compose import Edited, composed, composed_lines
@@ -288,9 +288,17 @@ class _Editor(cst.CSTTransformer):
         pieces, _ = self._suites[edit.suite]
         if not pieces:
             return []
+        if isinstance(original, cst.If):
+            pieces = with_comments_of(pieces, self._other_arm(original, edit.suite), self._tree)
         pieces = [dedented(piece, self.indent(edit.suite)) for piece in pieces]
         first = led(pieces[0], [*leading, *comment_lines(getattr(pieces[0], "leading_lines", ()))])
-        return keep_comments(self._comments_of_choice(original), [first, *pieces[1:]])
+        return keep_comments(self._comments_of_choice(original, edit.suite), [first, *pieces[1:]])
+
+    def _other_arm(self, choice: cst.If, kept: cst.BaseSuite) -> Pieces:
+        """What has become of the arm of an `if` and `else` that goes; nothing where there are other arms."""
+        if not isinstance(choice.orelse, cst.Else):
+            return []
+        return self._suites[choice.orelse.body if kept is choice.body else choice.body][0]
 
     def _tries_nothing(self, original: cst.BaseCompoundStatement) -> bool:
         """Whether all that a `try` tried is gone, so that its handlers have nothing to handle."""
@@ -356,10 +364,18 @@ class _Editor(cst.CSTTransformer):
     def orphaned(self, unit: cst.CSTNode) -> list[cst.EmptyLine]:
         return [cst.EmptyLine(comment=cst.Comment(text)) for text in self._comments_in(unit)]
 
-    def _comments_of_choice(self, choice: cst.CSTNode) -> list[str]:
-        """The comments of a compound statement that stay, each once where two arms that may become one say it."""
+    def _comments_of_choice(self, choice: cst.CSTNode, kept: cst.BaseSuite | None = None) -> list[str]:
+        """The comments of a compound statement that stay, each once where two arms that may become one say it.
+
+        `kept`: the one of its suites that stays, if one alone does.
+        """
         said, again = [], said_twice(choice)
-        moved = [unit for unit in walk(choice) if unit in self.edits.moved_comments and unit is not choice]
+        gone = set(walk(choice)) - set(walk(kept)) if kept is not None else set()
+        moved = [
+            unit
+            for unit in walk(choice)
+            if unit is not choice and not self.edits.moved_comments.get(unit, gone) <= gone
+        ]
         lines = (line for unit in moved for line in getattr(unit, "leading_lines", ()))
         again += Counter(
             line.comment.value

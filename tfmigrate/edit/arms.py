@@ -38,6 +38,16 @@ def begin_and_end_alike(choice: cst.CSTNode, tree: cst.Module) -> tuple[int, int
     return first, last
 
 
+def with_comments_of(pieces: Pieces, other: Pieces, tree: cst.Module) -> Pieces:
+    """The statements of an arm, with the comments above those of another one that goes, if all of them read alike."""
+    if len(pieces) != len(other) or not all(
+        read_alike(led(one, []), led(two, []), tree) for one, two in zip(pieces, other, strict=True)
+    ):
+        return pieces
+    lines = [either_lines(lines_above(one), lines_above(two)) for one, two in zip(pieces, other, strict=True)]
+    return [led(one, above) for one, above in zip(pieces, lines, strict=True)]
+
+
 @dataclass(frozen=True)
 class Arms:
     """A statement whose two arms are compared."""

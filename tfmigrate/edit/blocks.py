@@ -26,6 +26,7 @@ from tfmigrate.edit.lines import (
     lines_above,
     names_bound,
     only_talks,
+    statements_of,
     without_remarks,
     without_trailing_space,
 )
@@ -77,6 +78,8 @@ class BlockInTheMaking:
         self._scope: Scope | None = None
         self._inner: Pieces = []
         """The statements of the scope so far."""
+        self._last_scope: cst.With | None = None
+        """The scope that was ended last."""
         self._fresh: Pieces = []
         """The lines inserted last."""
         self._apart: list[cst.EmptyLine] = []
@@ -114,6 +117,8 @@ class BlockInTheMaking:
         if pieces and self._begins_anew:
             pieces[0] = led(pieces[0], comment_lines(getattr(pieces[0], "leading_lines", ())))
         self._removed = self._removed or not pieces
+        if unit in editor.edits.compounds and not inserted:
+            pieces = self._going_into_last_scope(pieces)
         if pieces:
             self._add(pieces)
         else:
@@ -291,6 +296,23 @@ class BlockInTheMaking:
         pieces[0] = self._below_what_goes_on(pieces[0])
         (self._inner if self._scope is not None else self.out).extend(pieces)
 
+    def _going_into_last_scope(self, pieces: Pieces) -> Pieces:
+        """What an arm has become, without a scope that it begins with where that is the one just ended: its lines go
+        there."""
+        last = self.out[-1] if self.out and self._scope is None and not self.orphans else None
+        first = pieces[0] if pieces else None
+        if last is None or last is not self._last_scope or not isinstance(first, cst.With):
+            return pieces
+        assert isinstance(last, cst.With)
+        alike = len(first.items) == 1 and first.items[0].item.deep_equals(last.items[0].item)
+        if not alike or first.items[0].asname is not None:
+            return pieces
+        begin, *rest = statements_of(first.body)
+        begin = led(begin, [*lines_above(first), *comment_lines(lines_above(begin))])
+        body = last.body.with_changes(body=[*last.body.body, begin, *rest])
+        self._last_scope = self.out[-1] = last.with_changes(body=body)
+        return pieces[1:]
+
     def _below_what_goes_on(self, line: cst.BaseStatement) -> cst.BaseStatement:
         above, self._going_on = self._going_on, []
         return led(line, [*above, *lines_above(line)]) if above else line
@@ -303,7 +325,8 @@ class BlockInTheMaking:
             indent = self._editor.indent(self._block)
             top = isinstance(self._block, cst.Module)
             inner = [indented(without_trailing_space(piece) if top else piece, indent) for piece in self._inner]
-            self.out.append(self._editor.in_scope(scope, inner, self._block))
+            self._last_scope = self._editor.in_scope(scope, inner, self._block)
+            self.out.append(self._last_scope)
         self._scope = None
 
 

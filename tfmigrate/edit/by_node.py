@@ -116,9 +116,13 @@ class EditsByNode:
         return {edit.node for edit in of_kind(self._edits, Forget)}
 
     @cached_property
-    def moved_comments(self) -> set[cst.CSTNode]:
-        """The units whose comments move to what is inserted."""
-        return {unit for edit in of_kind(self._edits, Insert) for unit in edit.comments_of}
+    def moved_comments(self) -> Mapping[cst.CSTNode, set[cst.CSTNode]]:
+        """The units whose comments move to what is inserted, with what that is inserted before."""
+        places: dict[cst.CSTNode, set[cst.CSTNode]] = {}
+        for edit in of_kind(self._edits, Insert):
+            for unit in edit.comments_of:
+                places.setdefault(unit, set()).add(edit.before)
+        return places
 
 
 def _layers(edits: Iterable[Replace]) -> dict[cst.CSTNode, tuple[Replace, ...]]:
