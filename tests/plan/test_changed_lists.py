@@ -55,6 +55,8 @@ def told(line: str, own: str = "pass", written_for: str | None = None) -> list[s
         "whole.layers.remove(layer)",
         "del whole.layers[-1]",
         "load_model('a.h5').layers.pop()",
+        "strange.layers.pop()\noutput = strange.layers[-1].output",
+        "either = strange if fresh else load_model('a.h5')\neither.layers.pop()\nwidth = either.layers[-1].input_shape",
     ],
 )
 def test_a_change_without_effect_is_reported(line: str) -> None:
@@ -102,3 +104,14 @@ def test_a_program_of_tf_keras_never_changed_them() -> None:
         "from keras", "from tensorflow.keras"
     )
     assert actions(check_migrated(code), "TFM267") == []
+
+
+def test_a_loop_that_waits_for_the_list_never_ends() -> None:
+    loop = "while 'dense' in whole.layers[-1].name:\n    whole.layers.pop()\n"
+    (finding,) = [f for f in check_migrated(with_model(CODE.format(own="pass") + loop)).findings if f.code == "TFM267"]
+    assert finding.message.endswith("a `while` that waits for it never ends; write which layer is meant")
+
+
+@pytest.mark.parametrize("after", ["", "print(strange.layers[-1])", "width = other.layers[-1].output"])
+def test_a_list_of_something_unknown_is_not_told(after: str) -> None:
+    assert told(f"strange.layers.pop()\n{after}") == []

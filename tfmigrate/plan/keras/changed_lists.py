@@ -11,7 +11,8 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.understand.values import Instance, ModelObject, Parallel
+from tfmigrate.understand.values import Instance, ModelObject, Opaque, Parallel
+from tfmigrate.walk import nodes_in, walk
 
 _OF_LAYERS = frozenset({"trainable_weights", "non_trainable_weights"})
 _CHANGING = frozenset({"append", "extend", "insert", "pop", "remove", "clear"})
@@ -34,11 +35,13 @@ def check(context: Context) -> Iterator[CallChange]:
                 "add_weight(trainable=...)"
             )
             yield CallChange(codes.CHANGED_LISTS, node, message, action="warn")
-        elif name in of_models and _is_model(changed, facts):
+        elif name in of_models and (_is_model(changed, facts) or _has_layers_of_keras(changed, facts)):
+            after = f"what `{receiver}.layers[-1]` and the like mean after it has shifted"
+            if _is_waited_for(node, changed, facts):
+                after = "a `while` that waits for it never ends; write which layer is meant"
             message = (
                 f"in standalone Keras this changed the list of the model itself; `{receiver}.layers` is a new list at "
-                f"each reading now, and the line does nothing: what `{receiver}.layers[-1]` and the like mean after it "
-                "has shifted"
+                f"each reading now, and the line does nothing: {after}"
             )
             yield CallChange(codes.CHANGED_LISTS, node, message, action="warn")
 
@@ -72,4 +75,27 @@ def _is_model(changed: cst.Attribute, facts: Facts) -> bool:
     return bool(values) and all(
         isinstance(value, ModelObject) and not value.instance and not value.maker.endswith("Sequential")
         for value in values
+    )
+
+
+_OF_KERAS = frozenset({"input_shape", "output_shape", "outbound_nodes", "inbound_nodes", "output", "input"})
+"""What a layer of Keras has, and hardly anything else that somebody keeps in a list named `layers`."""
+
+
+def _has_layers_of_keras(changed: cst.Attribute, facts: Facts) -> bool:
+    """Whether the list is that of something unknown, elsewhere asked for layers of Keras: `net.layers[-1].output`."""
+    for value in facts.options(changed.value):
+        if not isinstance(value, ModelObject | Opaque) or getattr(value, "maker", "").endswith("Sequential"):
+            return False
+    return any(
+        isinstance(node.value, cst.Subscript) and node.attr.value in _OF_KERAS and changed.deep_equals(node.value.value)
+        for node in facts.module.all_of(cst.Attribute)
+    )
+
+
+def _is_waited_for(node: cst.CSTNode, changed: cst.Attribute, facts: Facts) -> bool:
+    """Whether a `while` round the line asks for that list."""
+    return any(
+        any(changed.deep_equals(part) for part in nodes_in(loop.test, cst.Attribute)) and node in walk(loop.body)
+        for loop in facts.module.all_of(cst.While)
     )
