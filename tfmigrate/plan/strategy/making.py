@@ -139,11 +139,28 @@ class Making:
         return inside or _passed(module, here.unit, node, self.wrap, guard.frame)
 
     def _decides_nothing(self, guard: Guard) -> bool:
-        """Whether a guard always lets the wrap be reached, or sees to it that there are several GPUs: on one,
-        MirroredStrategy() is what the other arm did."""
+        """Whether a guard always lets the wrap be reached, or asks whether there is a model to wrap at all, or sees to
+        it that there are several GPUs: on one, MirroredStrategy() is what the other arm did."""
         if not isinstance(guard.node, cst.Try) and _always(guard.node.test, guard.arm):
             return True
+        if isinstance(guard.node, cst.If) and self._asks_for_the_model(guard.node, guard):
+            return True
         return self.wrap.gpus_value in (None, Visible("count")) and bool(guard.needs_several)
+
+    def _asks_for_the_model(self, choice: cst.If, guard: Guard) -> bool:
+        """`if model is not None:` round the wrap of that model, which nothing sets in between."""
+        asked, site = asked_for(choice.test, guard.arm), self.wrap.site
+        if asked is None or self.wrap.template_node is None or guard.frame is not site.frame:
+            return False
+        module = guard.frame.module
+        below = [inner for inner in module.inside(choice) if module.order[inner] < module.order[site.unit]]
+        name = dotted(asked)
+        return (
+            name is not None
+            and name == dotted(self.wrap.template_node)
+            and not any(sets_attribute(inner, name, module) for inner in below)
+            and not any(binding.unit in below for binding in self.carrier.scopes[module].bindings(name))
+        )
 
     def _says_the_same(self, test: cst.BaseExpression, node: cst.CSTNode) -> bool:
         """Whether a condition says the same in an arm of its statement: nothing above that binds its names."""
@@ -181,6 +198,18 @@ class Making:
             "it, which handles that it fails there: compute it above that line, with 1 where it fails"
         )
         return Refusal(codes.GPUS_TOO_LATE, message)
+
+
+def asked_for(test: cst.BaseExpression, arm: str) -> cst.BaseExpression | None:
+    """What a condition asks for whether it is there, in the arm where it is: `model`, `model is not None`."""
+    wanted: tuple[type[cst.BaseCompOp], ...] = (cst.IsNot, cst.NotEqual) if arm == "body" else (cst.Is, cst.Equal)
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        return test.expression if arm == "orelse" else None
+    if isinstance(test, cst.Comparison):
+        (target, *others) = test.comparisons
+        is_none = isinstance(target.comparator, cst.Name) and target.comparator.value == "None"
+        return test.left if is_none and not others and isinstance(target.operator, wanted) else None
+    return test if arm == "body" else None
 
 
 def count_too_late(wrap: Wrap, owner: Frame, before: Unit) -> Refusal:
