@@ -6,11 +6,36 @@ import re
 
 WEIGHTS = ".weights.h5"
 MODEL = ".keras"
-OLD_ENDINGS = (".hdf5", ".h5")
-"""Endings that old Keras took for both."""
+HDF5 = (".hdf5", ".h5")
+"""Endings of files in HDF5 that Keras 3 knows by them."""
+OLD_ENDINGS = (*HDF5, ".h5py", ".hd5", ".hdf", ".hf5", ".model", ".mdl", ".weights", ".ckpt")
+"""Endings that old programs give to what Keras saves; it took any name."""
 TELLING = 3
 """Letters between the gaps of a name that tell it from others."""
 _GAP = re.compile(r"\{[^{}]*\}|%[-#0-9.]*[a-z]")
+
+
+_ANY_ENDING = re.compile(r"\.[A-Za-z]\w*$")
+_NUMBER = re.compile(r"\{[a-z_]\w*:[^{}]*[dfeg]\}$|\{epoch\}$")
+"""What ModelCheckpoint fills in."""
+
+
+def old_ending(name: str) -> str | None:
+    """The ending of a file's name that goes where the name gets another; "" where that is added: `net.best`,
+    `net.{epoch:02d}`. None for a name that has no ending, which may be that of a folder."""
+    known = next((ending for ending in OLD_ENDINGS if name.endswith(ending)), None)
+    return "" if known is None and (_ANY_ENDING.search(name) or _NUMBER.search(name)) else known
+
+
+def with_ending(name: str, new_ending: str) -> str:
+    """The name with another ending."""
+    return name.removesuffix(old_ending(name) or "") + new_ending
+
+
+def in_code(code: str, old: str, new: str) -> str:
+    """The code of a text that ends so, with another ending."""
+    head, quote = (code.rpartition(old)[::2]) if old else (code.rstrip("\"'"), "")
+    return f"{head}{new}{quote or code[len(head) :]}"
 
 
 def shape_of(name: str) -> str:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tfmigrate.file_names import MODEL, OLD_ENDINGS, WEIGHTS, longest_part, needed_by, shape_of_last
+from tfmigrate.file_names import HDF5, MODEL, WEIGHTS, longest_part, needed_by, old_ending, shape_of_last, with_ending
 from tfmigrate.outside import Question
 from tfmigrate.plan import codes
 from tfmigrate.quiet import reading_code
@@ -24,7 +24,7 @@ _SAVES_MODELS = re.compile(r"\.save\(|\b(save_model|to_json|ModelCheckpoint)\(")
 _REGISTERED = re.compile(r"register_keras_serializable\(package=[\"'](keras_2|frozen)[\"']\)\s+(def|class) (\w+)")
 """The definitions that are written into programs and that files of whole models name."""
 _LATER = ", once this script runs on the same Keras"
-_OF_MODELS = (MODEL, *OLD_ENDINGS, ".json")
+_OF_MODELS = (MODEL, *HDF5, ".json")
 
 
 @dataclass(frozen=True)
@@ -86,15 +86,14 @@ def _renamed(files: Sequence[FileResult], when: str = "") -> Iterator[_Mention]:
             continue
         after = {text for text, _, _ in _strings(file.after)}
         for old in {text for text, _, _ in _strings(file.before)} - after:
-            for ending in OLD_ENDINGS:
-                names = [old.removesuffix(ending) + new for new in (WEIGHTS, MODEL, ".h5") if old.endswith(ending)]
-                new = next((name for name in names if name in after), None)
-                if new is not None and _is_telling(old):
-                    says = (
-                        f"{_base(old)!r} is written as {_base(new)!r} now, by ",
-                        f": this would go on reading the old file; change the name here too{when}",
-                    )
-                    yield _Mention(old, _READS, codes.WEIGHT_FILES, says, file.path)
+            names = [with_ending(old, new) for new in (WEIGHTS, MODEL, ".h5") if old_ending(old) is not None]
+            new = next((name for name in names if name in after), None)
+            if new is not None and _is_telling(old):
+                says = (
+                    f"{_base(old)!r} is written as {_base(new)!r} now, by ",
+                    f": this would go on reading the old file; change the name here too{when}",
+                )
+                yield _Mention(old, _READS, codes.WEIGHT_FILES, says, file.path)
 
 
 def _with_helpers(files: Sequence[FileResult]) -> Iterator[_Mention]:

@@ -10,7 +10,7 @@ from itertools import chain
 
 import libcst as cst
 
-from tfmigrate.file_names import OLD_ENDINGS, TELLING, example_of, longest_part, shape_of_last
+from tfmigrate.file_names import TELLING, example_of, in_code, longest_part, old_ending, shape_of_last, with_ending
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import text_of
@@ -74,12 +74,19 @@ class Mentions:
     def _found_by_patterns(self) -> Iterator[CallChange]:
         """A pattern that finds a file by the ending of its name gets the new ending."""
         for node, text in self._unchanged():
-            ending = next((self.renamed[name] for name in self.renamed if _is_pattern_of(text, name)), None)
-            if ending is not None:
+            endings = sorted({self.renamed[name] for name in self.renamed if _is_pattern_of(text, name)})
+            if endings:
                 self.seen.add(node)
-                head, old, rest = node.value.rpartition(next(end for end in OLD_ENDINGS if text.endswith(end)))
-                message = f"the pattern finds files that Keras writes under another name now: the ending {old} changes"
-                yield CallChange(codes.WEIGHT_FILES, node, message, Replace(node, f"{head}{ending}{rest}"))
+                message, old = (
+                    "the pattern finds files that Keras writes under another name now",
+                    old_ending(text) or "",
+                )
+                if len(endings) == 1:
+                    edit = Replace(node, in_code(node.value, old, endings[0]))
+                    yield CallChange(codes.WEIGHT_FILES, node, f"{message}: the ending {old} changes", edit)
+                else:
+                    told = f"{message}, with the endings {' and '.join(endings)}: write which are meant"
+                    yield CallChange(codes.WEIGHT_FILES, node, told, action="warn")
 
     def _named(self) -> Iterator[CallChange]:
         """Any other text that is such a name is reported: Keras writes the file under another name now."""
@@ -88,8 +95,10 @@ class Mentions:
             for call in self.facts.module.calls
             if call.args and self.facts.called(call) == "h5py.File"
         }
+        known = {**self.named, **self.renamed}
+        alone = {old: new for name, new in known.items() if (old := old_ending(name)) and not new.endswith(old)}
         for node, text in self._unchanged():
-            ending = new_ending(text, self.renamed) or _of_last_word(text, {**self.named, **self.renamed})
+            ending = new_ending(text, self.renamed) or _of_last_word(text, known) or alone.get(text)
             if ending is not None:
                 written = f"the file of this name that Keras writes ends in {ending} now"
                 message = f"{written}: change it here if that file is meant"
@@ -128,9 +137,8 @@ def _parts_of(text: cst.BaseExpression) -> Iterator[cst.SimpleString | cst.Forma
 def _with_new_names(text: str, renamed: Mapping[str, str]) -> str:
     """A text with the new names of the files that it mentions."""
     for name in sorted(renamed, key=len, reverse=True):
-        ending = next((end for end in OLD_ENDINGS if name.endswith(end)), None)
-        if ending is not None and name != ending:
-            new = f"{name.removesuffix(ending)}{renamed[name]}".replace("\\", r"\\")
+        if old_ending(name) not in ("", name):
+            new = with_ending(name, renamed[name]).replace("\\", r"\\")
             text = re.sub(rf"{_BEGINS}{re.escape(name)}(?![\w/-])", new, text)
     return text
 
@@ -142,15 +150,15 @@ _BEGINS = r"(?:(?<![\w./\\-])|(?<=%s)|(?<=%s/)|(?<=\})|(?<=\}/))"
 def _of_last_word(text: str, renamed: Mapping[str, str]) -> str | None:
     """The ending of a file of the same name in another folder, or in a folder that the path takes from elsewhere."""
     word = shape_of_last(text)
-    if not word.endswith(OLD_ENDINGS) or len(longest_part(word.rpartition(".")[0])) < TELLING:
+    if not old_ending(word) or len(longest_part(word.rpartition(".")[0])) < TELLING:
         return None
     return next((ending for old, ending in renamed.items() if shape_of_last(old) == word), None)
 
 
 def _is_pattern_of(text: str, name: str) -> bool:
     """Whether a text finds the files of a name: by `*`, as the shell does, or as a regular expression."""
-    ending = next(end for end in OLD_ENDINGS if name.endswith(end))
-    if not text.endswith(ending) or not re.search(r"[*?\[\\]", text):
+    ending = old_ending(name)
+    if not ending or not text.endswith(ending) or not re.search(r"[*?\[\\]", text):
         return False
     example, pattern = example_of(name).rpartition("/")[2], text.rpartition("/")[2]
     if fnmatch(example, pattern):

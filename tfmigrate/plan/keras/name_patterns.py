@@ -8,10 +8,12 @@ from itertools import islice, product
 
 import libcst as cst
 
+from tfmigrate.file_names import OLD_ENDINGS
 from tfmigrate.plan.change.calls import text_of
 from tfmigrate.plan.change.paths import with_gaps
 
-_ENDING = re.compile(r"(\\{1,2})\.(hdf5|h5)(?=[)$]*(?:\\{1,2}Z)?[\"']*$)")
+_OLD = "|".join(ending.removeprefix(".") for ending in OLD_ENDINGS)
+_ENDING = re.compile(rf"(\\{{1,2}})\.({_OLD})(?=[)$]*(?:\\{{1,2}}Z)?[\"']*$)")
 """Of a name, at the end of the pattern. Who escapes the dot writes a regular expression."""
 _GAP = re.compile(r"\{[^{}]*\}|%[-#0-9.]*[a-z]|\*\w*\*?")
 _WIDTH = re.compile(r"(?:%|:)0?(\d*)d\}?$")

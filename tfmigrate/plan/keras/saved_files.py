@@ -8,12 +8,12 @@ from fnmatch import fnmatch
 
 import libcst as cst
 
-from tfmigrate.file_names import MODEL, OLD_ENDINGS, TELLING, WEIGHTS, longest_part, shape_of_last
+from tfmigrate.file_names import HDF5, MODEL, TELLING, WEIGHTS, longest_part, old_ending, shape_of_last, with_ending
 from tfmigrate.plan.change.calls import passed_as
 from tfmigrate.plan.change.path_shapes import PathShapes
 from tfmigrate.plan.change.paths import Ending, Paths, name_shape
 from tfmigrate.plan.keras.checkpoints import checkpoints
-from tfmigrate.plan.keras.file_calls import is_load_model, reads, saves
+from tfmigrate.plan.keras.file_calls import is_load_model, is_of_keras, reads, saves
 from tfmigrate.plan.keras.forwarding import Given
 from tfmigrate.plan.keras.handed_on import Construction, Objects
 from tfmigrate.plan.names.context import Migration
@@ -36,6 +36,8 @@ class Written:
     literals: frozenset[Ending]
     known: bool
     """Whether it ends in one of the literals, which all may change."""
+    by_save: bool = False
+    """Whether save() or save_model() writes there, which take `.hdf5` too; TFM216 tells of these."""
 
     def ends_well(self, renamed: Mapping[str, str]) -> bool:
         """Whether Keras 3 takes each name that the path may be, once those that must change have."""
@@ -43,15 +45,20 @@ class Written:
             ends = (renamed.get(literal.text, literal.text) for literal in self.literals)
             return self.known and all(end.endswith(WEIGHTS) for end in ends)
         return self.known and all(
-            literal.text.endswith(self.ending) or literal.text in renamed or _may_stay(literal.text, self.ending)
+            literal.text.endswith(self.ending) or literal.text in renamed or self._may_stay(literal.text)
             for literal in self.literals
         )
 
     def must_change(self, loaded: Container[str]) -> Iterator[Ending]:
         """The literals that Keras 3 does not take; `loaded`: the names that the program loads whole models from."""
         for literal in self.literals if self.ending != EITHER else ():
-            if _is_old(literal.text) and (not _may_stay(literal.text, self.ending) or literal.text in loaded):
+            stays = self._may_stay(literal.text) and (self.by_save or literal.text not in loaded)
+            if not stays and not literal.text.endswith((WEIGHTS, self.ending)) and old_ending(literal.text) is not None:
                 yield literal
+
+    def _may_stay(self, name: str) -> bool:
+        """Whether Keras 3 takes this name of an HDF5 file."""
+        return self.ending == MODEL and name.endswith(HDF5 if self.by_save else ".h5")
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +89,7 @@ class Files:
     def ending_for(self, call: cst.Call, literal: Ending, facts: Facts) -> str | None:
         """The ending that the name of a file needs, for which a call takes it."""
         ending = self._renamed_for(call, literal, facts)
-        if ending is None and literal.text.endswith(OLD_ENDINGS):
+        if ending is None and old_ending(literal.text) is not None:
             ending = self._ending_in_full(literal.text, call.args[0].value, facts.module)
         # save() writes a whole model, which the weights have nothing to do with.
         is_other = self.is_of_another(call, literal, facts) or (ending == WEIGHTS and saves(call))
@@ -90,7 +97,7 @@ class Files:
 
     def is_of_another(self, call: cst.Call, literal: Ending, facts: Facts) -> bool:
         """Whether a literal that must change elsewhere only ends the name of another file here."""
-        renamed = self._renamed_for(call, literal, facts) is not None and literal.text in OLD_ENDINGS
+        renamed = self._renamed_for(call, literal, facts) is not None and literal.text == old_ending(literal.text)
         return renamed and self._is_another(call.args[0].value, facts.module)
 
     def _renamed_for(self, call: cst.Call, literal: Ending, facts: Facts) -> str | None:
@@ -128,29 +135,48 @@ def files_of(migration: Migration) -> Files:
         {module: draft.scopes for module, draft in drafts.items()},
     )
     written = list(_written(migration.once(checkpoints), paths))
-    loaded: set[str] = set()
-    read: set[str] = set()
-    for module, facts in paths.facts.items():
-        for call in module.calls:
-            if call.args and reads(call, facts):
-                names_read = {known.text for known in paths.endings(call.args[0].value, module)[0]}
-                read |= names_read
-                if is_load_model(call, facts):
-                    loaded |= names_read
+    read, loaded = _names_read(paths)
     whole: dict[str, str] = {}
     weights: dict[str, str] = {}
     endings: dict[cst.CSTNode, str] = {}
     named: dict[str, str] = {}
     shapes = PathShapes(paths)
+    full = {saved: shapes.names(saved.path, saved.module) for saved in written if saved.module in paths.facts}
+    taken = {name: name for names in full.values() for name in names}
     for saved in sorted(written, key=lambda saved: saved.ending == WEIGHTS):
         for literal in saved.must_change(loaded):
-            endings[literal.node] = _new_ending_of(literal.text, saved.ending, loaded)
-            (weights if saved.ending == WEIGHTS else whole)[literal.text] = endings[literal.node]
-            if saved.module in paths.facts:
-                last = shape_of_last(literal.text)
-                called = (name for name in shapes.names(saved.path, saved.module) if name.endswith(last))
-                named.update((name, endings[literal.node]) for name in called if name.endswith(OLD_ENDINGS))
+            called = [name for name in full.get(saved, ()) if name.endswith(shape_of_last(literal.text))]
+            new = _free_ending(_new_ending_of(literal.text, saved.ending, loaded), called, taken)
+            if new is not None:
+                endings[literal.node] = new
+                (weights if saved.ending == WEIGHTS else whole)[literal.text] = new
+                named.update(dict.fromkeys(called, new))
     return Files(paths, written, {**whole, **weights}, whole, endings, named, shapes, read, loaded)
+
+
+def _names_read(paths: Paths) -> tuple[Set[str], Set[str]]:
+    """The names that the program loads weights or models from, and those that it loads whole models from."""
+    loaded: set[str] = set()
+    read: set[str] = set()
+    for module, facts in paths.facts.items():
+        for call in module.calls:
+            if call.args and reads(call, facts):
+                names = {known.text for known in paths.endings(call.args[0].value, module)[0]}
+                read |= names
+                if is_load_model(call, facts):
+                    loaded |= names
+    return read, loaded
+
+
+def _free_ending(ending: str, called: Sequence[str], taken: dict[str, str]) -> str | None:
+    """The ending that files of these names get; `.keras` where the program writes another file of the name with `.h5`
+    already, None where it writes one of each name that Keras 3 takes. `taken`: the names, and what they are today."""
+    for new in (ending, MODEL) if ending != WEIGHTS else (WEIGHTS,):
+        names = {with_ending(name, new): name for name in called}
+        if all(taken.get(after, before) == before for after, before in names.items()):
+            taken.update(names)
+            return new
+    return None
 
 
 def _written(known: Objects, paths: Paths) -> Iterator[Written]:
@@ -158,6 +184,8 @@ def _written(known: Objects, paths: Paths) -> Iterator[Written]:
     for module, facts in paths.facts.items():
         for path, unit in _weights_saved(facts):
             yield Written(path, module, WEIGHTS, *paths.at(unit, module).endings(path, module))
+        for path in _wholes_saved(facts):
+            yield Written(path, module, MODEL, *paths.endings(path, module), by_save=True)
         for made in known.made_in(module):
             yield from _written_by(made, paths)
     for said in known.never_made:
@@ -165,18 +193,10 @@ def _written(known: Objects, paths: Paths) -> Iterator[Written]:
 
 
 def _new_ending_of(name: str, ending: str, loaded: Container[str]) -> str:
-    """A whole model in `.hdf5` keeps its format, but where it is loaded again; `net.weights.hdf5` says what it is."""
+    """A whole model keeps its format, HDF5, but where it is loaded again; `net.weights.hdf5` says what it is."""
     if ending == WEIGHTS and name.rpartition(".")[0].endswith(WEIGHTS.removesuffix(".h5")):
         return ".h5"
-    return ".h5" if ending == MODEL and name.endswith(".hdf5") and name not in loaded else ending
-
-
-def _may_stay(path: str, ending: str) -> bool:
-    return ending == MODEL and path.endswith(".h5")
-
-
-def _is_old(path: str) -> bool:
-    return path.endswith(OLD_ENDINGS) and not path.endswith(WEIGHTS)
+    return ".h5" if ending == MODEL and name not in loaded else ending
 
 
 def _weights_saved(facts: Facts) -> Iterator[tuple[cst.BaseExpression, Unit]]:
@@ -185,6 +205,14 @@ def _weights_saved(facts: Facts) -> Iterator[tuple[cst.BaseExpression, Unit]]:
         path = passed_as("filepath", 0, use.call) if use.method == "save_weights" else None
         if path is not None:
             yield path.value, use.site.unit
+
+
+def _wholes_saved(facts: Facts) -> Iterator[cst.BaseExpression]:
+    """Each path that a whole model is saved to."""
+    given = [passed_as("filepath", 0, use.call) for use in facts.uses if is_of_keras(use, "save")]
+    saved = (call for call in facts.module.calls if facts.canonical(call.func) == "keras.models.save_model")
+    given += [passed_as("filepath", 1, call) for call in saved]
+    yield from dict.fromkeys(path.value for path in given if path is not None)
 
 
 def _written_by(made: Construction, paths: Paths) -> Iterator[Written]:

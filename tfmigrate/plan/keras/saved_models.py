@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 
 import libcst as cst
 
-from tfmigrate.file_names import OLD_ENDINGS, WEIGHTS
+from tfmigrate.file_names import HDF5, WEIGHTS
 from tfmigrate.plan.change.calls import keywords, text_of
 from tfmigrate.plan.change.paths import ending_of
 from tfmigrate.plan.keras.file_calls import is_own_method, saves
@@ -47,25 +47,25 @@ def saved_to_hdf5(migration: Migration) -> Saved:
     return Saved(made_at, any_model=kept or any(not models for models in saved))
 
 
-def _is_kept_in_hdf5(saved: Written, renamed: Container[str]) -> bool:
+def _is_kept_in_hdf5(saved: Written, renamed: Mapping[str, str]) -> bool:
     """Whether a checkpoint of a whole model may be written to such a file."""
-    stay = (_stays_in_hdf5(literal.text, renamed) for literal in saved.literals)
+    stay = (_is_hdf5(literal.text, renamed) for literal in saved.literals)
     return saved.ending != WEIGHTS and (not saved.known or any(stay))
 
 
-def _in_hdf5(facts: Facts, scopes: Scopes, renamed: Container[str]) -> Iterator[frozenset[ModelObject]]:
+def _in_hdf5(facts: Facts, scopes: Scopes, renamed: Mapping[str, str]) -> Iterator[frozenset[ModelObject]]:
     """The models of each place that saves one to an HDF5 file, or to one whose ending is not known; none where they are
     not known."""
     surely = list(_saved_whole(facts))
     told = {path for path, _ in surely}
     for path, models in surely:
         text = text_of(ending_of(path, facts, scopes))
-        if text is None or _stays_in_hdf5(text, renamed):
+        if text is None or _is_hdf5(text, renamed):
             yield models
     for call in facts.module.calls:
         if call.args and _may_save(call, facts) and call.args[0].value not in told:
             text = text_of(ending_of(call.args[0].value, facts, scopes))
-            if text is not None and _stays_in_hdf5(text, renamed):
+            if text is not None and _is_hdf5(text, renamed):
                 yield frozenset()
 
 
@@ -80,8 +80,9 @@ def _saved_whole(facts: Facts) -> Iterator[tuple[cst.BaseExpression, frozenset[M
             yield keywords(call).get("filepath", call.args[1]).value, models
 
 
-def _stays_in_hdf5(name: str, renamed: Container[str]) -> bool:
-    return name.endswith(OLD_ENDINGS) and name not in renamed
+def _is_hdf5(name: str, renamed: Mapping[str, str]) -> bool:
+    """Whether a file has this format once its name has changed."""
+    return renamed.get(name, name).endswith(HDF5)
 
 
 def _may_save(call: cst.Call, facts: Facts) -> bool:

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import libcst as cst
 
-from tfmigrate.file_names import MODEL, OLD_ENDINGS, WEIGHTS, shape_of
+from tfmigrate.file_names import HDF5, MODEL, WEIGHTS, in_code, old_ending, shape_of
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, is_false, keywords, passed_as, text_of
@@ -67,7 +67,8 @@ class _Names:
             for literal in sorted(saved.literals, key=lambda literal: literal.text):
                 if literal.text in renamed and self._is_first(literal) and literal.node in endings:
                     yield self._change(literal, endings[literal.node])
-            if saved.module is self._module and saved.path not in self.seen and not saved.ends_well(renamed):
+            here = saved.module is self._module and not saved.by_save and saved.path not in self.seen
+            if here and not saved.ends_well(renamed):
                 self.seen.add(saved.path)
                 yield CallChange(codes.WEIGHT_FILES, saved.path, _told(saved), action="warn")
 
@@ -94,18 +95,19 @@ class _Names:
         return True
 
     def _change(self, literal: Ending, new: str) -> CallChange:
-        ending = next(end for end in OLD_ENDINGS if literal.text.endswith(end))
+        old = old_ending(literal.text) or ""
+        changes = f"the ending {old} changes" if old else f"{new} is added"
         wanted = _ENDINGS[WEIGHTS if new == WEIGHTS else MODEL]
-        message = f"Keras 3 writes {_kind(new)} only to files that end in {wanted}: the ending {ending} changes"
-        if new == MODEL:
+        message = f"Keras 3 writes {_kind(new)} only to files that end in {wanted}: {changes}"
+        if new == MODEL and old in HDF5:
             message = (
                 "Keras 3 cannot resume training with the optimizer of an HDF5 file, and the program loads this one: "
-                f"the ending {ending} changes"
+                f"{changes}"
             )
         if literal.text in self.files.read:
             message += "; a file of an earlier run loads only under its old name"
-        head, _, quote = self._fields.today(literal.node).rpartition(ending)
-        return CallChange(codes.WEIGHT_FILES, literal.node, message, Replace(literal.node, f"{head}{new}{quote}"))
+        edit = Replace(literal.node, in_code(self._fields.today(literal.node), old, new))
+        return CallChange(codes.WEIGHT_FILES, literal.node, message, edit)
 
 
 def _told(saved: Written) -> str:
@@ -121,7 +123,7 @@ def _told(saved: Written) -> str:
 
 
 def _kind(new_ending: str) -> str:
-    return "weights" if new_ending == WEIGHTS else "checkpoints of whole models"
+    return "weights" if new_ending == WEIGHTS else "whole models"
 
 
 def checkpoint_files(context: Context) -> Iterator[CallChange]:
@@ -139,7 +141,7 @@ def checkpoint_files(context: Context) -> Iterator[CallChange]:
 def _taken_off(context: Context, files: Files) -> Iterator[CallChange]:
     """`int(name.split("_")[-1].replace(".h5", ""))`, of a file that may be called `model_3.weights.h5` now."""
     weights = [name for name, new in files.renamed.items() if new == WEIGHTS]
-    olds = {next(end for end in OLD_ENDINGS if name.endswith(end)) for name in weights}
+    olds = {old_ending(name) for name in weights} - {""}
     for call in context.facts.module.calls if olds else ():
         if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "replace" or len(call.args) != 2:
             continue
@@ -166,17 +168,17 @@ def _formats(context: Context) -> Iterator[CallChange]:
             yield CallChange(codes.WEIGHT_FILES, given, message, Revision(use.call, dropped=("save_format",)))
 
 
-_READABLE = (*OLD_ENDINGS, MODEL, ".weights.json")
+_READABLE = (*HDF5, MODEL, ".weights.json")
 """What Keras 3 loads weights from."""
 
 
 def weights_to_load(context: Context) -> Iterator[CallChange]:
     """`load_weights('net.model')`: old Keras took a file of any name for HDF5 or for a checkpoint of TensorFlow."""
-    facts, scopes, paths = context.facts, context.scopes, context.migration.once(files_of).paths
+    facts, scopes, files = context.facts, context.scopes, context.migration.once(files_of)
     seen: set[cst.Call] = set()
     for use in facts.uses:
         path = passed_as("filepath", 0, use.call) if is_of_keras(use, "load_weights") else None
-        if path is None or facts.module not in paths.facts or use.call in seen:
+        if path is None or facts.module not in files.paths.facts or use.call in seen:
             continue
         seen.add(use.call)
         maker = settled(path.value, scopes)
@@ -184,8 +186,10 @@ def weights_to_load(context: Context) -> Iterator[CallChange]:
             told = "this is a checkpoint of TensorFlow"
         else:
             # A single word that is one of several may be no file: `weights="imagenet"`.
-            ends = {end.text for end in paths.endings(path.value, facts.module)[0] if re.search("[./]", end.text)}
+            literals = files.paths.endings(path.value, facts.module)[0]
+            ends = {end.text for end in literals if re.search("[./]", end.text)}
             ends |= {text_of(ending_of(path.value, facts, scopes)) or ""}
+            ends -= {end.text for end in literals if files.ending_for(use.call, end, facts) is not None}
             wrong = sorted(end for end in ends if end and not _ends_in_gap(end) and not end.endswith(_READABLE))
             if not wrong:
                 continue
