@@ -99,7 +99,10 @@ class Draft:
         return True
 
     def say(self, code: str, node: cst.CSTNode, message: str, action: Action, trail: tuple[str, ...] = ()) -> None:
-        """Report something at a place; what is not a rewrite can be suppressed there."""
+        """Report something at a place; what is not a rewrite can be suppressed there. Of code that never runs, nothing
+        is said that it would do."""
+        if action == "warn" and node in self.module.unreached:
+            return
         self.noted.append(Finding(*self.module.position(node), code, message, action, trail=trail))
 
     # ---- what stands where ----

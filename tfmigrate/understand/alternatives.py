@@ -9,7 +9,7 @@ import libcst as cst
 
 from tfmigrate.understand.blocks import Unit, units_of
 from tfmigrate.understand.module import Module
-from tfmigrate.understand.unreached import ENDING, leaves
+from tfmigrate.understand.unreached import ENDING
 from tfmigrate.understand.values import Frame, Site, Sites
 from tfmigrate.walk import walk
 
@@ -70,7 +70,7 @@ def _leaves_before(module: Module, one: Unit, other: Unit) -> bool:
     """Whether one unit stands in an arm that returns before the other is reached."""
     round_other = [other, *module.ancestors(other)]
     for owner, block in _ifs(module, one):
-        if leaves(block, ENDING):
+        if module.leaves(block, ENDING):
             place = module.places[owner]
             behind = units_of(place.block)[place.index + 1 :]
             if any(unit in behind for unit in round_other):

@@ -12,7 +12,6 @@ from tfmigrate.understand.lifecycle import Guard
 from tfmigrate.understand.state import State, Walker
 from tfmigrate.understand.store import Store
 from tfmigrate.understand.syntax import captures
-from tfmigrate.understand.unreached import leaves
 from tfmigrate.understand.values import Literal, Opaque, Site, Value, Visible, options
 
 
@@ -69,9 +68,9 @@ def walk_if(walker: Walker, unit: cst.If, site: Site) -> bool:
 
     state.guards = outer
     other = unit.orelse.body if isinstance(unit.orelse, cst.Else) else None
-    if through_orelse and not through_body and not leaves(unit.body, (cst.Raise,)):
+    if through_orelse and not through_body and not state.frame.module.leaves(unit.body, (cst.Raise,)):
         state.guards = (*outer, Guard(unit, "orelse", site, test))
-    elif through_body and not through_orelse and not leaves(other, (cst.Raise,)):
+    elif through_body and not through_orelse and not state.frame.module.leaves(other, (cst.Raise,)):
         state.guards = (*outer, Guard(unit, "body", site, test))
     return paths.meet()
 
@@ -106,7 +105,7 @@ def _walk_default(walker: Walker, unit: cst.If, guard: Guard, name: str) -> bool
     paths.end(bool(something) or not through)
 
     state.guards = outer
-    if not through and not leaves(unit.body, (cst.Raise,)):
+    if not through and not state.frame.module.leaves(unit.body, (cst.Raise,)):
         state.guards = (*outer, replace(guard, arm="orelse"))
     return paths.meet()
 

@@ -10,7 +10,6 @@ import libcst as cst
 from tfmigrate.understand.blocks import only_statement, units_of
 from tfmigrate.understand.module import Module
 from tfmigrate.understand.syntax import dotted
-from tfmigrate.understand.unreached import leaves
 from tfmigrate.walk import children, walk
 
 _ASKS = re.compile(
@@ -65,7 +64,9 @@ def _read(node: cst.CSTNode, module: Module, guards: set[cst.CSTNode]) -> None:
     for position, part in enumerate(parts):
         if part is not elsewhere:
             _read(part, module, guards)
-        if in_block and type(part) is cst.If and _stops(part) and (part in guards or _is_for_tensorflow(part.test)):
+        if not in_block or type(part) is not cst.If or not _stops(part, module):
+            continue
+        if part in guards or _is_for_tensorflow(part.test):
             for rest in parts[position + 1 :]:
                 guards.update(walk(rest))
             return
@@ -123,8 +124,8 @@ def _asks(test: cst.BaseExpression, module: Module) -> bool:
     return _ASKS.search(_OF_BACKEND.sub("", module.code(test))) is not None
 
 
-def _stops(node: cst.If) -> bool:
+def _stops(node: cst.If, module: Module) -> bool:
     """Whether what stands after an `if` runs only where one of its arms did not."""
     last = only_statement(units_of(node.body)[-1]) if units_of(node.body) else None
     called = last.value.func if isinstance(last, cst.Expr) and isinstance(last.value, cst.Call) else None
-    return leaves(node.body) or re.search(r"exit|skip|fail", dotted(called)) is not None
+    return module.leaves(node.body) or re.search(r"exit|skip|fail", dotted(called)) is not None

@@ -17,6 +17,7 @@ from tfmigrate.numbering import SCRIPT, Numbering
 from tfmigrate.understand.blocks import Unit, suites_of, units_of
 from tfmigrate.understand.import_statements import imports_at, imports_of
 from tfmigrate.understand.layout import Layout
+from tfmigrate.understand.unreached import EXITS, LEAVING, Kinds, leaves, never_run
 from tfmigrate.understand.usual_indent import with_usual_indent
 from tfmigrate.walk import walk
 
@@ -173,6 +174,24 @@ class Module:
             for unit in units_of(suite):
                 yield unit
                 yield from self.inside(unit)
+
+    def leaves(self, node: cst.CSTNode | None, by: Kinds = LEAVING) -> bool:
+        """Whether what follows a statement or a block is never reached from it: `unreached.leaves`."""
+        return leaves(node, by, self._exits)
+
+    @cached_property
+    def unreached(self) -> frozenset[cst.CSTNode]:
+        """All that never runs, whatever the program is given."""
+        return frozenset(node for part in never_run(self.tree, self._exits) for node in walk(part))
+
+    @cached_property
+    def _exits(self) -> frozenset[str]:
+        """The calls that end the program, but for what the module calls so itself."""
+        own = {node.name.value for node in self.all_of(cst.FunctionDef, cst.ClassDef, cst.Param)}
+        own.update(node.target.value for node in self.all_of(cst.AssignTarget) if isinstance(node.target, cst.Name))
+        imported = (names for statement, _ in self.imports for names in imports_of(statement))
+        own.update(bound for _, bound, full in imported if full.lstrip(".") not in ("sys.exit", "os._exit"))
+        return EXITS - own
 
     def code(self, node: cst.CSTNode) -> str:
         return self.tree.code_for_node(node)

@@ -13,9 +13,10 @@ from tfmigrate.plan.edits import Insert, Replace
 from tfmigrate.plan.estimator.migration import Migration, settings_of
 from tfmigrate.plan.estimator.strategy_calls import arms_of, default_of, one_device, own_strategy
 from tfmigrate.understand.lifecycle import ProgramFacts
+from tfmigrate.understand.module import Module
 from tfmigrate.understand.ordering import ordered
 from tfmigrate.understand.reaching import sole_assignment
-from tfmigrate.understand.unreached import ENDING, leaves
+from tfmigrate.understand.unreached import ENDING
 from tfmigrate.understand.values import EstimatorPart, FunctionValue, Literal, StrategyObject, Value, options
 from tfmigrate.walk import values_returned, walk
 
@@ -78,8 +79,11 @@ def _mirrored(migration: Migration, config: EstimatorPart, node: cst.BaseExpress
     known = (migration.value(module, arm) for arm in arms_of(node))
     values = migration.once(option for value in known if value is not None for option in options(value))
     given = _Given(node, ordered(values))
-    for maker in (strategy.site.frame.function for strategy in given.mirrored):
-        if isinstance(maker, cst.FunctionDef) and maker is not config.site.frame.function and _may_run_out(maker):
+    for strategy in given.mirrored:
+        maker, where = strategy.site.frame.function, strategy.site.frame.module
+        if not isinstance(maker, cst.FunctionDef) or maker is config.site.frame.function:
+            continue
+        if _may_run_out(maker, where):
             name = maker.name.value
             message = f"{name}() may end without a strategy: let it return tf.distribute.get_strategy() there"
             raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, message, module)
@@ -130,9 +134,9 @@ def _returns_default(migration: Migration, config: EstimatorPart, given: _Given)
             nothing.append(value)
         elif value not in made:
             return False
-    if not nothing or not leaves(maker.body, ENDING):
-        return False
     module = strategies[0].site.frame.module
+    if not nothing or not module.leaves(maker.body, ENDING):
+        return False
     default = default_of(migration.drafts[module])
     migration.edits.extend((module, Replace(value, default)) for value in nothing)
     return True
@@ -144,9 +148,7 @@ def _calls_of(function: cst.FunctionDef, facts: ProgramFacts) -> list[cst.Call]:
             if isinstance(value := known.values.get(call.func), FunctionValue) and value.node is function]  # fmt: skip
 
 
-def _made_for(
-    migration: Migration, config: EstimatorPart, node: cst.BaseExpression
-) -> list[cst.BaseExpression] | None:
+def _made_for(migration: Migration, config: EstimatorPart, node: cst.BaseExpression) -> list[cst.BaseExpression] | None:
     """The expressions that give a RunConfig its strategy: one that is written in its call, or what a name is assigned
     that nothing else reads; None where anything else binds or reads the name."""
     if not isinstance(node, cst.Name):
@@ -160,10 +162,10 @@ def _made_for(
     return values if alone and len(values) == len(makers) else None
 
 
-def _may_run_out(function: cst.FunctionDef) -> bool:
+def _may_run_out(function: cst.FunctionDef, module: Module) -> bool:
     """Whether a function that returns something at one place may come to its end without a return."""
     returns = any(value is not None for value in values_returned(function.body))
-    return returns and not leaves(function.body, ENDING)
+    return returns and not module.leaves(function.body, ENDING)
 
 
 def _default_in_other_arm(

@@ -15,7 +15,7 @@ from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.module import Module
 from tfmigrate.understand.ordering import ordered
-from tfmigrate.understand.unreached import leaves, returns_early
+from tfmigrate.understand.unreached import returns_early
 from tfmigrate.understand.values import ClassValue, FunctionValue, Method, Opaque, Symbol, Value
 from tfmigrate.walk import children, walk
 
@@ -151,7 +151,7 @@ class _Order:
             self._made = dict(before)
             if arm is not None:
                 self._visit(arm, facts)
-            if arm is None or not leaves(arm):
+            if arm is None or not facts.module.leaves(arm):
                 after.append(self._made)
         self._made = _joined(after) if after else before
 

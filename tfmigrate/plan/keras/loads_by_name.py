@@ -61,7 +61,7 @@ def loads_by_name(migration: Migration) -> tuple[NamesRead, ...]:
 
 def _loads(facts: Facts) -> Iterator[cst.Call]:
     for call in facts.module.calls:
-        if last_attribute(call.func) == "load_weights":
+        if last_attribute(call.func) == "load_weights" and call not in facts.module.unreached:
             by_name = by_name_of(call, facts)
             if by_name is not None and not is_false(by_name.value):
                 yield call

@@ -13,7 +13,7 @@ from tfmigrate.plan.strategy.model_group import Group, Refusal
 from tfmigrate.understand.blocks import Unit, only_statement
 from tfmigrate.understand.lifecycle import Use, Wrap, unfollowed
 from tfmigrate.understand.module import Module
-from tfmigrate.understand.unreached import ENDING, leaves
+from tfmigrate.understand.unreached import ENDING
 from tfmigrate.understand.values import ModelObject, Parallel, Value, options
 from tfmigrate.walk import walk, words_in
 
@@ -125,7 +125,7 @@ def _left(module: Module, before: Unit, after: Unit) -> bool:
     for owner, block in module.arms(before):
         if owner in round_ or isinstance(owner, cst.FunctionDef):
             return False
-        if isinstance(owner, cst.If) and leaves(block, ENDING):
+        if isinstance(owner, cst.If) and module.leaves(block, ENDING):
             return True
     return False
 

@@ -8,7 +8,6 @@ import libcst as cst
 
 from tfmigrate.understand.blocks import units_of
 from tfmigrate.understand.lifecycle import Guard, Wrap
-from tfmigrate.understand.unreached import leaves
 from tfmigrate.understand.values import Site
 
 
@@ -40,9 +39,9 @@ def _follows_arm_that_left(sites: Iterable[Site], guard: Guard) -> bool:
     arms = {"body": guard.node.body, "orelse": getattr(guard.node, "orelse", None)}
     arm = arms.get(guard.arm)
     suite = arm.body if isinstance(arm, cst.Else) else arm
-    if not isinstance(suite, cst.BaseSuite) or not leaves(suite):
-        return False
     module = guard.frame.module
+    if not isinstance(suite, cst.BaseSuite) or not module.leaves(suite):
+        return False
     place = module.places[guard.site.unit]
     behind = units_of(place.block)[place.index + 1 :]
     return any(

@@ -16,7 +16,6 @@ from tfmigrate.understand.import_statements import imports_of
 from tfmigrate.understand.lifecycle import Facts, ProgramFacts
 from tfmigrate.understand.module import Module
 from tfmigrate.understand.syntax import dotted
-from tfmigrate.understand.unreached import never_runs
 from tfmigrate.understand.values import Literal, Method, ModuleValue, Opaque, Symbol, Value, options
 from tfmigrate.understand.wrapper_classes import copied_by
 from tfmigrate.walk import walk
@@ -125,7 +124,7 @@ def _unreached(draft: Draft) -> Iterator[cst.Call]:
 def _becomes_template(call: cst.Call, draft: Draft) -> bool:
     """Write the model for a call behind the end of its block, which never runs; whether it is such a call."""
     template = passed_as("model", 0, call)
-    if template is None or template.star or not never_runs(call, draft.module):
+    if template is None or template.star or call not in draft.module.unreached:
         return False
     message = "this call is never reached: the model is written in its place"
     draft.change(codes.MULTI_GPU_MODEL, call, message, Replace(call, (template.value,)))
