@@ -78,15 +78,24 @@ _PLACES: Mapping[str, int] = {"flow": 2, "flow_from_directory": 5}
 
 
 def _batch_of_data(value: Value, node: cst.BaseExpression, draft: Draft, drafts: Mapping[Module, Draft]) -> int | None:
+    """The number that batch_given() finds; None where it is not written out."""
+    given, facts = batch_given(value, node, draft, drafts) or (None, draft.facts)
+    return given if given is None or isinstance(given, int) else number_of(given, facts)
+
+
+def batch_given(
+    value: Value, node: cst.BaseExpression, draft: Draft, drafts: Mapping[Module, Draft]
+) -> tuple[cst.BaseExpression | int, Facts] | None:
     """The size of the batches of an ImageDataGenerator, or of a class or a generator of the program with a parameter
-    `batch_size`; None where it is not written out. `node`: what `draft` has it as."""
+    `batch_size`, and where that is written: the argument, or the number that is its default; None where neither is
+    known. `node`: what `draft` has it as."""
     flow = flow_of(value)
     if flow is not None and isinstance(flow.func, cst.Attribute):
         place = _PLACES.get(flow.func.attr.value)
         passed = keywords(flow).get("batch_size") if place is None else passed_as("batch_size", place, flow)
         if passed is not None:
-            return number_of(passed.value, draft.facts)
-        return None if place is None or has_stars(flow) else _DEFAULT
+            return passed.value, draft.facts
+        return None if place is None or has_stars(flow) else (_DEFAULT, draft.facts)
     if isinstance(value, Instance) and value.call is not None and value.site is not None:
         made = value.cls.lookup("__init__")
         if isinstance(made, FunctionValue):
@@ -104,16 +113,18 @@ def _call_of(node: cst.BaseExpression, draft: Draft) -> cst.Call | None:
     return value if isinstance(value, cst.Call) else None
 
 
-def _passed(call: cst.Call, parameters: Sequence[cst.Param], facts: Facts) -> int | None:
-    """The number that a call passes for `batch_size`, or that is its default; None where it is not known."""
+def _passed(
+    call: cst.Call, parameters: Sequence[cst.Param], facts: Facts
+) -> tuple[cst.BaseExpression | int, Facts] | None:
+    """What a call passes for `batch_size`, or the number that is its default; None where it is not known."""
     names = [param.name.value for param in parameters]
     named = named_arguments(call, names)
     if named is None or "batch_size" not in names:
         return None
     if "batch_size" in named:
-        return number_of(named["batch_size"].value, facts)
+        return named["batch_size"].value, facts
     default = parameters[names.index("batch_size")].default
-    return default.evaluated_value if isinstance(default, cst.Integer) else None
+    return (default.evaluated_value, facts) if isinstance(default, cst.Integer) else None
 
 
 def _batch_of(use: Use, draft: Draft) -> int | None:
