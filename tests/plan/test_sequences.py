@@ -119,7 +119,7 @@ def test_a_second_fix_changes_nothing() -> None:
 
 @pytest.mark.parametrize("begins", [True, False])
 def test_the_first_epoch_begins_with_the_first_batch(begins: bool) -> None:
-    """Keras 3 calls on_epoch_end once before the first epoch, and on_epoch_begin, which Keras 2 does not have."""
+    """Keras 3 calls on_epoch_end once before the first epoch, under a strategy on_epoch_begin before that too."""
     result = migrate(SCRIPT.format(call="fit_generator(rows, steps_per_epoch=3, epochs=2)"))
     helper = result.after[result.after.index("class Epochs(") : result.after.index("class Rows(")]
     base = type("Sequence", (), {"on_epoch_begin": lambda self: None} if begins else {})
@@ -135,11 +135,10 @@ def test_the_first_epoch_begins_with_the_first_batch(begins: bool) -> None:
     data = Data(range(4))
     epochs = made["Epochs"](data, 3)  # type: ignore[operator]
     if begins:
+        epochs.on_epoch_begin()
         epochs.on_epoch_end()
     found = []
     for _ in range(4):
-        if begins:
-            epochs.on_epoch_begin()
         found.append([epochs[index] for index in range(len(epochs))])
         epochs.on_epoch_end()
     assert found == [[0, 1, 2], [3, 0, 1], [2, 3, 0], [1, 2, 3]]

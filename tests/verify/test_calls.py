@@ -37,13 +37,27 @@ def test_what_a_sequence_shuffles_between_epochs_follows_from_their_number() -> 
     assert found[0][0] != found[0][1]
 
 
-def test_the_call_before_the_first_epoch_is_left_out() -> None:
-    data = sequence()
-    calls.fix_sequence(data, 7)
+def epoch_iterator(data: object) -> dict[str, object]:
+    """What Keras 3 calls before the first epoch, and after each."""
     keras = {"__name__": "keras.src.trainers.epoch_iterator", "data": data}
     exec(
         "def adapter():\n    data.on_epoch_end()\ndef reset():\n    adapter()\ndef enumerate():\n    adapter()\n", keras
     )
+    return keras
+
+
+def test_the_class_that_waits_for_the_call_before_the_first_epoch_is_given_it() -> None:
+    data = sequence()
+    data.first, data.steps = -3, 3  # type: ignore[attr-defined]
+    calls.fix_sequence(data, 7)
+    epoch_iterator(data)["reset"]()  # type: ignore[operator]
+    assert len(data.orders) == 1  # type: ignore[attr-defined]
+
+
+def test_the_call_before_the_first_epoch_is_left_out() -> None:
+    data = sequence()
+    calls.fix_sequence(data, 7)
+    keras = epoch_iterator(data)
     keras["reset"]()  # type: ignore[operator]
     assert data.orders == []  # type: ignore[attr-defined]
     keras["enumerate"]()  # type: ignore[operator]

@@ -6,14 +6,14 @@ class Epochs(tf.keras.utils.Sequence):
 
     def __init__(self, data, steps):
         super().__init__()
-        self.data, self.first = data, 0
-        # Keras 3 also ends an epoch before the first one.
-        self.begun = not hasattr(super(), "on_epoch_begin")
+        self.data = data
         self.workers = getattr(data, "workers", 1)
         self.use_multiprocessing = getattr(data, "use_multiprocessing", False)
         self.max_queue_size = getattr(data, "max_queue_size", 10)
         self.steps = steps
         self.steps = -int(-(steps or len(data)) // 1)  # rounded up, as old Keras counted
+        # Keras 3 also ends an epoch before the first one.
+        self.first = -self.steps if hasattr(super(), "on_epoch_begin") else 0
 
     def __len__(self):
         return self.steps
@@ -21,12 +21,7 @@ class Epochs(tf.keras.utils.Sequence):
     def __getitem__(self, index):
         return self.data[(self.first + index) % len(self.data)]
 
-    def on_epoch_begin(self):
-        self.begun = True
-
     def on_epoch_end(self):
-        if not self.begun:
-            return
         passes, self.first = divmod(self.first + self.steps, len(self.data))
         if passes:
             self.data.on_epoch_end()
