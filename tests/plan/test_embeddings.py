@@ -38,3 +38,12 @@ parallel.train_on_batch(x, y)
 )
 def test_plain_steps_need_no_regularizer(optimizer: str, more: str, told: list[str]) -> None:
     assert actions(check_migrated(PROGRAM.format(optimizer=optimizer, more=more)), "TFM308") == told
+
+
+def test_one_comment_in_a_file_says_why() -> None:
+    layers = "Embedding(50, 8, input_shape=(4,))"
+    skipped = f"other = {layers}  # tfmigrate: skip\n"
+    program = PROGRAM.format(optimizer="'adam'", more=f"more = {layers}\nlast = {layers}")
+    after = check_migrated(program.replace("\nmodel = ", f"\n{skipped}model = ")).after
+    assert after.count("# L2(0.0): the gradients") == 1
+    assert after.count("L2(0.0))") == 3

@@ -120,9 +120,30 @@ def test_a_class_with_another_name_has_it_where_it_is_used() -> None:
 
 
 @pytest.mark.parametrize(
+    ("more", "body", "written"),
+    [
+        (", LSTM", "", "from tensorflow.keras.layers import Dense, LSTM\n"),
+        (", LSTM", "other = LSTM(8)\n", "Sequential([LSTM(4"),
+        (", LSTM", "def other():\n    from keras.layers import CuDNNLSTM\n    return CuDNNLSTM(8)\n", "return LSTM(8)"),
+        (", LSTM", "chosen = LSTM if small else CuDNNLSTM\n", "chosen = LSTM\n"),
+    ],
+)
+def test_a_class_that_is_imported_under_its_new_name_is_not_imported_twice(more: str, body: str, written: str) -> None:
+    file = migrate_bytes(LAYERS.format(more=more, body=body).encode(), "program.py", Settings())
+    assert written in file.after
+    assert "CuDNNLSTM" not in file.after
+    assert file.after.count("import") == 3
+
+
+@pytest.mark.parametrize("more", ["\nfrom keras.layers import LSTM", ", LSTM\nLSTM = wrapped(LSTM)"])
+def test_where_that_import_comes_later_or_is_not_all_it_stays(more: str) -> None:
+    file = migrate_bytes(LAYERS.format(more=more, body="").encode(), "program.py", Settings())
+    assert "LSTM as CuDNNLSTM" in file.after
+
+
+@pytest.mark.parametrize(
     ("more", "body"),
     [
-        (", LSTM", "chosen = LSTM if small else CuDNNLSTM"),
         ("", "def LSTM():\n    pass\n"),
         ("", "CuDNNLSTM = wrapped(CuDNNLSTM)\n"),
     ],

@@ -12,6 +12,7 @@ from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Use
 from tfmigrate.understand.values import Literal, Made, Value, options
 
+_WHY = "L2(0.0): the gradients of repeated rows are summed before they are squared, as in Keras 2"
 _GIVEN = ("embeddings_regularizer", "W_regularizer")
 
 
@@ -20,6 +21,7 @@ def check(context: Context) -> Iterator[CallChange]:
     facts, tf = context.facts, context.tf
     if context.migration.once(_takes_plain_steps):
         return
+    explained = False
     for call in facts.module.calls:
         if facts.canonical(call.func) != "keras.layers.Embedding" or has_stars(call):
             continue
@@ -33,8 +35,9 @@ def check(context: Context) -> Iterator[CallChange]:
             "Adam, RMSprop and Adagrad of Keras 3 square the gradients of a repeated row one by one: a regularizer "
             "of strength 0 makes Keras add them up first, as it did"
         )
-        why = Remark(call, "L2(0.0): the gradients of repeated rows are summed before they are squared, as in Keras 2")
-        yield CallChange(codes.EMBEDDING_GRADIENTS, call, message, edit, more=(why,))
+        why = () if explained else (Remark(call, _WHY),)
+        explained |= context.draft.allows(codes.EMBEDDING_GRADIENTS, call)
+        yield CallChange(codes.EMBEDDING_GRADIENTS, call, message, edit, more=why)
 
 
 def _takes_plain_steps(migration: Migration) -> bool:

@@ -131,6 +131,8 @@ class Aliases:
     """All that are multi_gpu_model."""
     renamed: Set[cst.ImportAlias] = frozenset()
     """Those that get their current name where they are used, too."""
+    known: Set[cst.ImportAlias] = frozenset()
+    """Those of them that are imported by their current name already."""
 
 
 def plan_import(
@@ -181,6 +183,8 @@ class _Following:
             self.removed.append(bound)
         if binds_root and (gone or new != real):
             new = self.moves.imported(bound)  # `import keras.layers` binds `keras`
+        if alias in self.aliases.known:
+            return
         self._write(alias, new.rpartition(".")[2] if alias in self.aliases.renamed else bound, real, new)
 
     def _write(self, alias: cst.ImportAlias, bound: str, old: str, new: str) -> None:

@@ -120,24 +120,63 @@ class ModuleImports:
         return self.draft.writes(bound, inside)
 
     def renamed_classes(
-        self, tables: Tables, statement: cst.Import | cst.ImportFrom, unit: Unit, taken: Set[Name]
-    ) -> dict[cst.ImportAlias, tuple[str, list[cst.Name]]]:
+        self,
+        tables: Tables,
+        statement: cst.Import | cst.ImportFrom,
+        unit: Unit,
+        taken: Set[Name],
+        dead: Set[cst.CSTNode],
+    ) -> dict[cst.ImportAlias, RenamedClass]:
         """Classes that have another name now, which is written where they are used: nobody writes `LSTM as CuDNNLSTM`.
 
-        Not where the module mentions that name already, other modules take the old one, or an edit writes it.
+        Not where the module means something else by that name, other modules take the old one, or an edit writes it.
         """
-        renamed: dict[cst.ImportAlias, tuple[str, list[cst.Name]]] = {}
+        renamed: dict[cst.ImportAlias, RenamedClass] = {}
         draft = self.draft
         if not isinstance(statement, cst.ImportFrom) or in_try(draft.module, unit):
             return renamed
         for alias, bound, full in imports_of(statement):
-            new = tables.moves.imported(full).rpartition(".")[2]
+            moved = tables.moves.imported(full)
+            new = moved.rpartition(".")[2]
             if alias.asname is not None or new == bound or not new[:1].isupper() or not bound[:1].isupper():
                 continue
             mentions = draft.scopes.of_variable(bound, draft.scope_round(unit))
             rebound = any(mention.binds and mention.node is not alias for mention in mentions)
             known = any(new in scope.mentions for scope in draft.scopes.by_node.values())
-            if not known and not rebound and (draft.module, bound) not in taken and not draft.writes(bound):
-                nodes = [seen.node for seen in mentions if isinstance(seen.node, cst.Name)]
-                renamed[alias] = new, [node for node in nodes if node not in self.vanishing]
+            imported = known and self._imports(new, moved, tables, unit, dead)
+            if (imported or not known) and not rebound and (draft.module, bound) not in taken:
+                if not draft.writes(bound):
+                    nodes = [seen.node for seen in mentions if isinstance(seen.node, cst.Name)]
+                    kept = tuple(node for node in nodes if node not in self.vanishing)
+                    renamed[alias] = RenamedClass(new, kept, imported)
         return renamed
+
+    def _imports(self, bound: str, full: str, tables: Tables, unit: Unit, dead: Set[cst.CSTNode]) -> bool:
+        """Whether `bound` is the same class wherever it is mentioned: imported at the top, by `unit` or above it."""
+        module = self.draft.module
+        binding = [
+            mention.node
+            for scope in self.draft.scopes.by_node.values()
+            for mention in scope.mentions.get(bound, ())
+            if mention.binds
+        ]
+        for statement, place in module.imports if len(binding) == 1 else ():
+            for alias, _, known in imports_of(statement):
+                if alias is binding[0]:
+                    return (
+                        module.places[place].owner is None
+                        and module.order[place] <= module.order[unit]
+                        and tables.moves.imported(known) == full
+                        and self._read[alias] is not False
+                        and alias not in dead
+                    )
+        return False
+
+
+@dataclass(frozen=True)
+class RenamedClass:
+    """The name that a class has now, where it is written, and whether something imports it so already."""
+
+    new: str
+    uses: tuple[cst.Name, ...]
+    is_imported: bool

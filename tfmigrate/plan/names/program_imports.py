@@ -219,15 +219,16 @@ class _Rewriting:
         # What only TensorFlow 1 imports stays as it is, but for the names that are gone.
         stays = statement in self._of_tensorflow_1
         moves = Moves({}) if stays else self.tables.moves
-        renamed = {} if stays else self.imports.renamed_classes(self.tables, statement, unit, self.taken)
-        aliases = Aliases(dropped, kept, self.imports.of_wrapper(statement), renamed.keys())
+        renamed = {} if stays else self.imports.renamed_classes(self.tables, statement, unit, self.taken, self.dead)
+        known = frozenset(alias for alias, each in renamed.items() if each.is_imported)
+        aliases = Aliases(dropped, kept, self.imports.of_wrapper(statement), renamed.keys(), known)
         change = plan_import(statement, moves, aliases, earlier)
         if change is None:
             return
         if change.edit is not None:
             self.written[module.places[unit].block, cell].update(change.lines)
             self.draft.edits.append(change.edit)
-            self.draft.edits.extend(Replace(node, new) for new, nodes in renamed.values() for node in nodes)
+            self.draft.edits.extend(Replace(node, each.new) for each in renamed.values() for node in each.uses)
             if not change.edit.parts:
                 self.vanishing.append(statement)
         self._say(change, kept, unit)
