@@ -106,7 +106,7 @@ def test_where_such_code_stands(code: str) -> None:
 @pytest.mark.parametrize(
     ("condition", "written"),
     [
-        ("K.sum(y_true) == 0", "if False:"),
+        ("K.sum(y_true) == 0 and LIMIT", "if False and LIMIT:"),
         ("tf.size(tf.gather_nd(y_true, tf.where(y_pred > 0))) != 0 and LIMIT > 2", "if True and LIMIT > 2:"),
         ("not K.max(y_true) in (0, 1)", "if not False:"),
     ],
@@ -115,6 +115,17 @@ def test_a_program_of_standalone_keras_keeps_the_branch_that_it_took(condition: 
     file = check_migrated(of_metric(condition))
     assert f"    {written}\n" in file.after
     assert "is written" in message(file)
+
+
+@pytest.mark.parametrize(("condition", "stays"), [("K.sum(y_true) == 0", 0), ("K.sum(y_true) != 0", 1)])
+def test_an_if_that_asks_nothing_else_goes(condition: str, stays: int) -> None:
+    """`if False:` would be asked about."""
+    before = check_migrated(of_metric("LIMIT")).after
+    body = before[before.index("    if LIMIT:\n") :].splitlines()[1].strip()
+    file = check_migrated(of_metric(condition))
+    assert "    if " not in file.after
+    assert file.after.count(f"\n    {body}\n") == stays
+    assert "What ran then stays" in message(file)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +145,7 @@ def test_a_tensor_under_the_name_of_a_parameter_is_one() -> None:
     before = "at = tf.where(K.equal(y_true[:, -1], 1))"
     after = "y_true = tf.gather_nd(y_true, at)\n"
     text = of_metric("tf.size(at) == 0", before).replace("return K.mean(y_true)", after + "    return K.mean(y_true)")
-    assert "    if False:\n" in check_migrated(text).after
+    assert "    if " not in check_migrated(text).after
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import is_none
-from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.edits import Replace, Unwrap
 from tfmigrate.plan.keras.traced import ORDERING, Reader, traced_functions
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand import names
@@ -26,6 +26,7 @@ _OBJECTS = (
 )
 _BY_HAND = "To train as before, write {result}; else compute it with tf.cond() or tf.where()"
 _WRITTEN = "{result} is written; where the value was meant, compute it with tf.cond() or tf.where()"
+_LEFT = "What ran then stays; where the value was meant, compute it with tf.cond() or tf.where()"
 _NO_VALUE = (
     "Python asks a tensor for its value here, which Keras 3 does not allow (OperatorNotAllowedInGraphError): compute "
     "it with tf.cond() or tf.where()"
@@ -42,10 +43,11 @@ def check(context: Context) -> Iterator[CallChange]:
                 differs = isinstance(_operator(condition.node), cst.NotEqual | cst.NotIn)
                 what = f"`{context.facts.module.code(condition.node)}`"
                 certain = condition.always_computes and context.migration.once(_in_graphs)
-                advice = (_WRITTEN if certain else _BY_HAND).format(result=differs)
+                left = _without_test(condition, differs) if certain else None
+                advice = (_BY_HAND if not certain else _WRITTEN if left is None else _LEFT).format(result=differs)
                 message = _OBJECTS.format(what=what, result=differs, advice=advice)
                 if certain:
-                    edit = Replace(condition.node, (str(differs),))
+                    edit = left or Replace(condition.node, (str(differs),))
                     yield CallChange(codes.TENSOR_CONDITIONS, condition.node, message, edit)
                     continue
             yield CallChange(codes.TENSOR_CONDITIONS, condition.node, message, action="warn")
@@ -57,8 +59,18 @@ class _Condition:
     node: cst.BaseExpression
     kind: Literal["objects", "value"]
     """Whether TensorFlow 1 compared objects, or needed the value too."""
+    statement: cst.If | None
+    """The `if` that asks this alone."""
     always_computes: bool
     """Whether it is a tensor whatever the function is called with; not of a loop, which never ended."""
+
+
+def _without_test(condition: _Condition, result: bool) -> Unwrap | None:
+    """The `if` without what never runs, where nobody would leave `if False:`; None for any other."""
+    statement = condition.statement
+    if statement is None or statement.orelse is not None or statement not in condition.module.places:
+        return None
+    return Unwrap(statement, statement.body if result else None)
 
 
 def _operator(asked: cst.BaseExpression) -> cst.BaseCompOp | None:
@@ -88,7 +100,8 @@ def _conditions_of(reader: Reader) -> Iterator[_Condition]:
                 kind = _kind(asked, reader)
                 if kind is not None:
                     computes = not isinstance(part, cst.While) and reader.computes(asked)
-                    yield _Condition(reader.traced.module, asked, kind, computes)
+                    alone = part if isinstance(part, cst.If) and part.test is asked else None
+                    yield _Condition(reader.traced.module, asked, kind, alone, computes)
 
 
 def _kind(asked: cst.BaseExpression, reader: Reader) -> Literal["objects", "value"] | None:
