@@ -22,8 +22,8 @@ model.compile(loss="mse", optimizer="sgd")
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("model.fit_generator(feed, n / 16)\n", "model.fit(feed, steps_per_epoch=int(-(-n // 16)))\n"),
-        ("model.evaluate_generator(feed, steps=len(x) / b)\n", "model.evaluate(feed, steps=int(-(-len(x) // b)))\n"),
+        ("model.fit_generator(feed, n / 16)\n", "model.fit(feed, steps_per_epoch=math.ceil(n / 16))\n"),
+        ("model.evaluate_generator(feed, steps=len(x) / b)\n", "model.evaluate(feed, steps=math.ceil(len(x) / b))\n"),
         (
             "import math\nmodel.predict(feed, steps=n / b)\n",
             "import math\nmodel.predict(feed, steps=math.ceil(n / b))\n",
@@ -36,12 +36,13 @@ model.compile(loss="mse", optimizer="sgd")
             "import math\nmodel.predict(feed, steps=2 * n / b + 1)\n",
             "import math\nmodel.predict(feed, steps=math.ceil(2 * n / b + 1))\n",
         ),
-        ("model.predict(feed, steps=max(1, n / b))\n", "model.predict(feed, steps=int(-(-max(1, n / b) // 1)))\n"),
-        ("model.predict(feed, steps=0.5 * n)\n", "model.predict(feed, steps=int(-(-(0.5 * n) // 1)))\n"),
+        ("model.predict(feed, steps=max(1, n / b))\n", "model.predict(feed, steps=math.ceil(max(1, n / b)))\n"),
+        ("model.predict(feed, steps=0.5 * n)\n", "model.predict(feed, steps=math.ceil(0.5 * n))\n"),
+        ("math = 2\nmodel.predict(feed, steps=0.5 * n)\n", "model.predict(feed, steps=int(-(-(0.5 * n) // 1)))\n"),
         ("model.predict(feed, steps=float(n) // b)\n", "model.predict(feed, steps=int(float(n) // b))\n"),
         (
             "each = n / b\nsteps = each\nmodel.predict(feed, steps=steps)\n",
-            "model.predict(feed, steps=int(-(-steps // 1)))\n",
+            "model.predict(feed, steps=math.ceil(steps))\n",
         ),
         (
             "import numpy as np\nmodel.predict(feed, steps=np.ceil(n / b) // k)\n",
@@ -54,6 +55,12 @@ def test_a_quotient_is_rounded_up(before: str, after: str) -> None:
     assert file.after.endswith(after)
 
 
+def test_the_import_of_math_stands_once() -> None:
+    file = migrate("import os\n\n" + MODEL + "model.predict(feed, steps=n / b)\nmodel.evaluate(feed, steps=n / b)\n")
+    assert file.after.startswith("import math\nimport os\n\n")
+    assert file.after.count("import math") == 1
+
+
 def test_what_a_name_was_bound_to_last_is_rounded() -> None:
     file = migrate(
         MODEL
@@ -61,7 +68,7 @@ def test_what_a_name_was_bound_to_last_is_rounded() -> None:
         + "    epochs = max(1, epochs * float(steps) / 256)\n"
         + "    model.fit_generator(feed, steps_per_epoch=256, epochs=epochs)\n"
     )
-    assert "model.fit(feed, steps_per_epoch=256, epochs=int(-(-epochs // 1)))" in file.after
+    assert "model.fit(feed, steps_per_epoch=256, epochs=math.ceil(epochs))" in file.after
 
 
 @pytest.mark.parametrize(

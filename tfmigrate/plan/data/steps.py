@@ -10,8 +10,9 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import keywords
 from tfmigrate.plan.change.command_line import declarations, is_of_absl, is_option, last_name
-from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.edits import Insert, Replace
 from tfmigrate.plan.names.context import Context
+from tfmigrate.plan.names.imports import import_of_standard
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.module import Module, names_imported
 from tfmigrate.understand.reaching import settled, value_above
@@ -48,7 +49,8 @@ def check_last(context: Context, others: Sequence[CallChange]) -> Iterator[CallC
                 kind = _kind(node, facts, scopes, modules)
                 if kind == "fraction":
                     message = f"{_FLOAT}: it is rounded up, as Keras 2 counted"
-                    yield CallChange(codes.FRACTIONAL_STEPS, node, message, _rounded_up(node, facts))
+                    edit, imports = _rounded_up(node, context)
+                    yield CallChange(codes.FRACTIONAL_STEPS, node, message, edit, more=imports)
                 elif kind == "whole":
                     yield CallChange(codes.FRACTIONAL_STEPS, node, f"{_FLOAT}, even one that was rounded", _cut(node))
         first = keywords(use.call).get("initial_epoch") if use.method == "fit_generator" else None
@@ -121,23 +123,20 @@ def _is_float(declaration: cst.Call) -> bool:
     return kind is not None and isinstance(kind.value, cst.Name) and kind.value.value == "float"
 
 
-def _rounded_up(node: cst.BaseExpression, facts: Facts) -> Replace:
-    """With `math` or NumPy if the module imports it, else as the floor of the negative quotient."""
-    bound = {full: name for name, full in names_imported(facts.module)}
+def _rounded_up(node: cst.BaseExpression, context: Context) -> tuple[Replace, tuple[Insert, ...]]:
+    """With `math` or NumPy if the module imports it, else with `math`, and its import; where that name is taken, as the
+    floor of the negative."""
+    module = context.facts.module
+    bound = {full: name for name, full in names_imported(module)}
     if "math" in bound:
-        return Replace(node, (f"{bound['math']}.ceil(", node, ")"))
+        return Replace(node, (f"{bound['math']}.ceil(", node, ")")), ()
     if "numpy" in bound:
-        return Replace(node, (f"int({bound['numpy']}.ceil(", node, "))"))
-    if (
-        isinstance(node, cst.BinaryOperation)
-        and isinstance(node.operator, cst.Divide)
-        and not isinstance(node.left, cst.BinaryOperation)
-    ):
-        quotient = ("-(-", node.left, " // ", node.right, ")")
-        whole = _is_whole(node.left, facts) and _is_whole(node.right, facts)
-        return Replace(node, quotient if whole else ("int(", *quotient, ")"))
+        return Replace(node, (f"int({bound['numpy']}.ceil(", node, "))")), ()
+    line = import_of_standard("math", module, context.scopes)
+    if line is not None:
+        return Replace(node, ("math.ceil(", node, ")")), (line,)
     operand = (node,) if isinstance(node, cst.Name | cst.Attribute | cst.Call | cst.Subscript) else ("(", node, ")")
-    return Replace(node, ("int(-(-", *operand, " // 1))"))
+    return Replace(node, ("int(-(-", *operand, " // 1))")), ()
 
 
 def _is_whole(node: cst.BaseExpression, facts: Facts) -> bool:

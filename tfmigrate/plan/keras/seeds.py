@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 
 import libcst as cst
@@ -11,9 +10,8 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.edits import Insert, Rank
 from tfmigrate.plan.names.context import Context, Migration
-from tfmigrate.plan.names.imports import among_standard
+from tfmigrate.plan.names.imports import import_of_standard
 from tfmigrate.understand.blocks import only_statement
-from tfmigrate.understand.import_statements import packages_of
 from tfmigrate.understand.module import names_imported
 from tfmigrate.understand.purity import is_pure
 
@@ -25,7 +23,6 @@ _OF_TENSORFLOW = frozenset(
     }
 )  # fmt: skip
 _OF_PYTHON = ("random.seed", "keras.utils.set_random_seed")
-_ABOVE = frozenset(name for name in sys.stdlib_module_names if name < "random")
 
 
 def check(context: Context) -> Iterator[CallChange]:
@@ -35,7 +32,8 @@ def check(context: Context) -> Iterator[CallChange]:
     if not calls or context.migration.once(_seeds_python):
         return
     bound = _name_of_random(context)
-    imports = () if bound else _import_of_random(context)
+    line_of_import = import_of_standard("random", facts.module, context.scopes)
+    imports = () if bound else None if line_of_import is None else (line_of_import,)
     units = {only_statement(unit): unit for unit in facts.module.places}
     for call in calls:
         unit = next(
@@ -61,14 +59,3 @@ def _seeds_python(migration: Migration) -> bool:
 def _name_of_random(context: Context) -> str | None:
     """What the module calls Python's `random`."""
     return next((bound for bound, full in names_imported(context.facts.module) if full == "random"), None)
-
-
-def _import_of_random(context: Context) -> tuple[Insert, ...] | None:
-    """Below those of the standard library that come before it; None where the name is taken."""
-    module, scopes = context.facts.module, context.scopes
-    if any("random" in lexical.bound for lexical in (scopes.module, *scopes.by_node.values())):
-        return None
-    for statement, unit in module.imports:
-        if module.places[unit].owner is None and packages_of(statement).isdisjoint(_ABOVE):
-            return (Insert(among_standard(unit, module), "import random", rank=Rank.IMPORT),)
-    return None

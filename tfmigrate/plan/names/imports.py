@@ -10,11 +10,12 @@ from functools import cache
 
 import libcst as cst
 
-from tfmigrate.plan.edits import ImportNames, ImportPart, Unwrap
+from tfmigrate.plan.edits import ImportNames, ImportPart, Insert, Rank, Unwrap
 from tfmigrate.plan.names.public_names import public_names
 from tfmigrate.understand.blocks import Unit, units_of
-from tfmigrate.understand.import_statements import imports_at, imports_of
+from tfmigrate.understand.import_statements import imports_at, imports_of, packages_of
 from tfmigrate.understand.module import Module
+from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.syntax import dotted
 
 _PRIVATE = "tensorflow.python."
@@ -106,6 +107,17 @@ def among_standard(unit: Unit, module: Module) -> Unit:
     above = units_of(place.block)[place.index - 1] if place.index else None
     apart = any(line.comment is None for line in getattr(unit, "leading_lines", ()))
     return above if above is not None and apart and is_standard(above) and not is_standard(unit) else unit
+
+
+def import_of_standard(name: str, module: Module, scopes: Scopes) -> Insert | None:
+    """The import of a module of the standard library, below those that come before it; None where the name is taken."""
+    if any(name in lexical.bound for lexical in (scopes.module, *scopes.by_node.values())):
+        return None
+    above = frozenset(standard for standard in sys.stdlib_module_names if standard < name)
+    for statement, unit in module.imports:
+        if module.places[unit].owner is None and packages_of(statement).isdisjoint(above):
+            return Insert(among_standard(unit, module), f"import {name}", rank=Rank.IMPORT)
+    return None
 
 
 def is_standard(unit: Unit) -> bool:
