@@ -115,15 +115,15 @@ class Wrap:
         """Whether a value may be a parallel model that this call makes."""
         return any(isinstance(option, Parallel) and option.wrap.call is self.call for option in options(value))
 
-
-def unfollowed(wrap: Wrap) -> frozenset[Value]:
-    """What a wrap is given that unknown code makes, where that is all that a call gave back: the parts of such a result
-    are not told from each other."""
-    return frozenset(
-        option
-        for option in options(wrap.template)
-        if isinstance(option, Opaque) and option.sites and all(_binds(site, option.node) for site in option.sites)
-    )
+    @cached_property
+    def unfollowed(self) -> frozenset[Value]:
+        """What is wrapped that unknown code makes, where that is all that a call gave back: the parts of such a result
+        are not told from each other."""
+        return frozenset(
+            option
+            for option in options(self.template)
+            if isinstance(option, Opaque) and option.sites and all(_binds(site, option.node) for site in option.sites)
+        )
 
 
 def _binds(site: Site, call: cst.CSTNode | None) -> bool:
@@ -146,19 +146,23 @@ class Use:
     trainable: tuple[tuple[ModelObject, Value], ...] = ()
     """Of a compile(): what `trainable` was set to by then, of the model and of those it is built on."""
 
-    @property
+    @cached_property
     def models(self) -> frozenset[ModelObject]:
         return models_of(self.receiver)
+
+    @cached_property
+    def parallel(self) -> frozenset[Wrap]:
+        """The wraps whose parallel models it may be called on."""
+        return frozenset(option.wrap for option in options(self.receiver) if isinstance(option, Parallel))
 
     @property
     def is_of_model(self) -> bool:
         """Whether it is surely called on a model: a parallel one is, and what it wraps, wherever that was built."""
-        receiver = options(self.receiver)
-        return (
-            bool(self.models)
-            or any(isinstance(option, Parallel) for option in receiver)
-            or any(not unfollowed(wrap).isdisjoint(receiver) for wrap in self.wraps)
-        )
+        return bool(self.models or self.parallel) or any(self.may_be_unfollowed(wrap) for wrap in self.wraps)
+
+    def may_be_unfollowed(self, wrap: Wrap) -> bool:
+        """Whether it may be called on what a wrap is given and unknown code makes."""
+        return bool(wrap.unfollowed) and not wrap.unfollowed.isdisjoint(options(self.receiver))
 
     @property
     def is_of_keras(self) -> bool:

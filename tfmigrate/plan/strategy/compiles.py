@@ -11,7 +11,7 @@ from tfmigrate.plan import codes
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.strategy.model_group import Group, Refusal
 from tfmigrate.understand.blocks import Unit, only_statement
-from tfmigrate.understand.lifecycle import Use, Wrap, unfollowed
+from tfmigrate.understand.lifecycle import Use, Wrap
 from tfmigrate.understand.module import Module
 from tfmigrate.understand.unreached import ENDING
 from tfmigrate.understand.values import ModelObject, Parallel, Value, options
@@ -140,4 +140,4 @@ def _is_template(use: Use, wrap: Wrap) -> bool:
 
 def _templates(wrap: Wrap) -> frozenset[Value]:
     """What a wrap is given, as far as it is the same model wherever it is met."""
-    return unfollowed(wrap).union(option for option in options(wrap.template) if isinstance(option, ModelObject))
+    return wrap.unfollowed.union(option for option in options(wrap.template) if isinstance(option, ModelObject))

@@ -10,7 +10,7 @@ import libcst as cst
 from tfmigrate.plan.change.calls import given_optimizer
 from tfmigrate.understand.blocks import Unit
 from tfmigrate.understand.contents import models_of, opaque_sites
-from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use, Wrap, unfollowed
+from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use, Wrap
 from tfmigrate.understand.syntax import called_on, dotted, index_of
 from tfmigrate.understand.values import (
     NOTHING,
@@ -139,8 +139,7 @@ def related_models(wraps: Iterable[Wrap], facts: ProgramFacts) -> frozenset[Mode
             if models & model.on or places & model.sites:
                 grown.add(model)
         for use in facts.uses:
-            alternatives = options(use.receiver)
-            if any(isinstance(o, Parallel) and o.wrap in wrapped for o in alternatives) or models & use.models:
+            if not (use.parallel.isdisjoint(wrapped) and use.models.isdisjoint(models)):
                 grown.update(use.models if use.method == "compile" else use.models - apart)
         if grown == models:
             return models
@@ -149,10 +148,8 @@ def related_models(wraps: Iterable[Wrap], facts: ProgramFacts) -> frozenset[Mode
 
 def concerns(use: Use, group_models: frozenset[ModelObject], wraps: Iterable[Wrap]) -> bool:
     """Whether a method was called on a model of the group, or on a template that was not followed."""
-    unknown = frozenset().union(*(unfollowed(wrap) for wrap in wraps))
-    return bool(use.models & group_models) or any(
-        option in unknown or (isinstance(option, Parallel) and option.wrap in wraps)
-        for option in options(use.receiver)
+    return not use.models.isdisjoint(group_models) or any(
+        wrap in use.parallel or use.may_be_unfollowed(wrap) for wrap in wraps
     )
 
 
