@@ -298,7 +298,8 @@ class _Editor(cst.CSTTransformer):
         """What has become of the arm of an `if` and `else` that goes; nothing where there are other arms."""
         if not isinstance(choice.orelse, cst.Else):
             return []
-        return self._suites[choice.orelse.body if kept is choice.body else choice.body][0]
+        pieces, _ = self._suites.get(choice.orelse.body if kept is choice.body else choice.body, ([], []))
+        return pieces
 
     def _tries_nothing(self, original: cst.BaseCompoundStatement) -> bool:
         """Whether all that a `try` tried is gone, so that its handlers have nothing to handle."""

@@ -8,9 +8,10 @@ from functools import lru_cache
 import libcst as cst
 
 from tfmigrate.understand.blocks import only_statement, units_of
+from tfmigrate.understand.import_statements import imports_at
 from tfmigrate.understand.module import Module
 from tfmigrate.understand.syntax import dotted
-from tfmigrate.walk import children, walk
+from tfmigrate.walk import children, nodes_in, walk
 
 _ASKS = re.compile(
     r"version|hasattr|getattr|\bdir\(|\bin globals|sys\.modules|find_spec|importlib|eager|legacy|compat"
@@ -24,7 +25,10 @@ _OF_BACKEND = re.compile(
 )
 _SKIPS = re.compile(r"skip|version|requires|hasattr|eager|_only|only_|_v[12]\b", re.IGNORECASE)
 """What a decorator is called that keeps a function from some versions; Keras 2 has others called `legacy_...`."""
-_EXPECTS = re.compile(r"ImportError|ModuleNotFoundError|AttributeError|TypeError|NameError|\bException|BaseException")
+_LACKS = re.compile(r"ImportError|ModuleNotFoundError|AttributeError|TypeError|NameError")
+_EXPECTS = re.compile(rf"{_LACKS.pattern}|\bException|BaseException")
+_FEW = 2
+"""Statements that may be an attempt at something, and not a part of a program that is kept from stopping."""
 _KINDS = frozenset(
     (
         cst.Try, cst.TryStar, cst.If, cst.IfExp, cst.BooleanOperation, cst.Assert, cst.With, cst.FunctionDef,
@@ -108,7 +112,7 @@ def _asks_for_backend(node: cst.BaseExpression) -> bool:
 
 def _is_guard(node: cst.CSTNode, module: Module) -> bool:
     if isinstance(node, cst.Try | cst.TryStar):
-        return any(handler.type is None or _EXPECTS.search(module.code(handler.type)) for handler in node.handlers)
+        return _is_attempt(node, module)
     if isinstance(node, cst.If | cst.IfExp | cst.Assert):
         return _asks(node.test, module)
     if isinstance(node, cst.BooleanOperation):
@@ -120,8 +124,32 @@ def _is_guard(node: cst.CSTNode, module: Module) -> bool:
     return False
 
 
+def _is_attempt(tried: cst.Try | cst.TryStar, module: Module) -> bool:
+    """Whether a `try` expects that something is not there. One that takes any error may go round a whole training."""
+    kinds = [module.code(handler.type) if handler.type is not None else "BaseException" for handler in tried.handlers]
+    if any(_LACKS.search(kind) for kind in kinds):
+        return True
+    if not any(_EXPECTS.search(kind) for kind in kinds):
+        return False
+    units = units_of(tried.body)
+    if all(imports_at(unit) for unit in units) or any(
+        isinstance(part, cst.Import | cst.ImportFrom) for handler in tried.handlers for part in walk(handler.body)
+    ):
+        return True
+    return len(units) <= _FEW and not any(isinstance(unit, cst.BaseCompoundStatement) for unit in units)
+
+
 def _asks(test: cst.BaseExpression, module: Module) -> bool:
-    return _ASKS.search(_OF_BACKEND.sub("", module.code(test))) is not None
+    """Whether a condition asks for a version; not `name == "mobilenet_v2"`, which asks for a network."""
+    code = _OF_BACKEND.sub("", module.code(test))
+    for comparison in nodes_in(test, cst.Comparison):
+        for side in (comparison.left, *(target.comparator for target in comparison.comparisons)):
+            for text in nodes_in(side, cst.SimpleString) if isinstance(side, _TEXTS) else ():
+                code = code.replace(text.value, "")
+    return _ASKS.search(code) is not None
+
+
+_TEXTS = (cst.SimpleString, cst.List, cst.Tuple, cst.Set)
 
 
 def _stops(node: cst.If, module: Module) -> bool:

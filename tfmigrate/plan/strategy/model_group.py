@@ -231,6 +231,17 @@ def _called(frame: Frame) -> str:
     return f"call {name}()"
 
 
+_HELD = frozenset({"layers", "model"})
+
+
+def _is_made_with_its_holder(value: Method) -> bool:
+    """Whether a model is what an object of a library holds from the start: `build_bert(path).model`."""
+    return value.name in _HELD and all(
+        isinstance(holder, Opaque) and bool(holder.sites) and not is_unbound(holder)
+        for holder in options(value.receiver)
+    )
+
+
 def template_problem(wrap: Wrap) -> str | None:
     """What keeps a template from being followed, in words; None where it can be."""
     for option in options(wrap.template):
@@ -254,11 +265,11 @@ def template_problem(wrap: Wrap) -> str | None:
         if isinstance(option, Method) and is_unbound(option.receiver):
             holder = option.receiver.origin
             return f"the model is the attribute `{option.name}` of {holder}, which no file given defines: define it"
-        if isinstance(option, Method):
+        if isinstance(option, Method) and not _is_made_with_its_holder(option):
             return f"the model is the attribute `{option.name}` of something that was not followed"
         if isinstance(option, Instance):
             return f"the model is an instance of {option.cls.node.name.value}, which is not a Keras model class"
-        if option != NOTHING and not isinstance(option, ModelObject | Parallel | Opaque | Made):
+        if option != NOTHING and not isinstance(option, ModelObject | Parallel | Opaque | Made | Method):
             return "what is passed as the model was not recognised as one"
         if isinstance(option, Made) and option.kind == "layer" and not option.models:
             return "what is passed as the model is a layer"
