@@ -627,6 +627,27 @@ def test_where_rounding_grows_at_once_all_is_run_in_float64(growing: Growing) ->
     growing.finds("DIFFERENT", broken(migrated=replace(migrated(OLD), learning_rate=1.0)))
 
 
+class GrowingSlowly(Growing):
+    """A step takes long in float64 alone, so that each run is ended at another one there."""
+
+    def run(self, world: World, limits: Limits, *given: Any) -> Run:
+        run = super().run(world, limits, *given)
+        taken = limits.exactly or 8 - (world.kind == "migrated")
+        if not world.doubles or taken >= len(run.trace.steps):
+            return run
+        trace = replace(run.trace, steps=run.trace.steps[:taken], cut=Cut(0, 3, None, taken, slow=True))
+        return replace(run, trace=trace)
+
+
+def test_runs_that_are_slow_in_float64_alone_are_compared_by_the_steps_that_all_took(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = GrowingSlowly(tmp_path, monkeypatch)
+    report = lab.finds("EQUIVALENT", depth="default")
+    assert "over the first 7 steps" in report.reason
+    lab.finds("DIFFERENT", broken(migrated=replace(migrated(OLD), learning_rate=1.0)), depth="default")
+
+
 def test_a_new_script_that_never_trains_needs_no_steady_old_one(growing: Growing) -> None:
     growing.finds("DOES NOT RUN", broken(migrated="NameError: name 'strategy' is not defined"))
     assert not any(world.doubles for world, _, _ in growing.seen)

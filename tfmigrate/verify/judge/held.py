@@ -44,6 +44,17 @@ class Held:
     pairs: tuple[Pair, ...]
 
 
+def settle_steps(lab: Lab, reference: Run) -> None:
+    """Where slow runs were ended after a few steps, all are judged by those that each of them took."""
+    traces = [run.trace for run in lab.runs.values() if run.ok]
+    if lab.plan.exactly is not None or not any(trace.cut is not None and trace.cut.slow for trace in traces):
+        return
+    common = frozenset.intersection(*(frozenset(step.place for step in trace.steps) for trace in traces))
+    places = [step.place for step in reference.trace.steps if step.place in common]
+    if places:
+        lab.settle_steps(places, f"a step takes long here: the first {len(places)} steps are compared")
+
+
 def measured_noise(lab: Lab, reference: Run, repeated: Run) -> float | None:
     """What two runs of the old script differ by, in the steps or in the type in which they agree where there are such;
     None where it was run once."""
@@ -143,6 +154,9 @@ def _computed_in_float64(lab: Lab, reference: Run, why: str) -> float | None:
     first = lab.run(worlds.pop(reference.world.role))[0]
     others = lab.run(*worlds.values(), start=first) if first.ok else []
     if first.ok and all(run.ok for run in others):
+        plan = lab.plan
+        settle_steps(lab, first)  # A float64 takes longer.
+        first = lab.runs[first.world.role]
         left = noise(first.trace, lab.runs[again(reference.world).role].trace)
         if left <= tolerance(left, len(first.trace.steps)):
             lab.plan = replace(lab.plan, doubles=True)
@@ -151,6 +165,7 @@ def _computed_in_float64(lab: Lab, reference: Run, why: str) -> float | None:
                 f"differ by {left:.2g}, and those runs are compared"
             )
             return left
+        lab.plan = plan
     failed = next((run for run in (first, *others) if not run.ok), None)
     if failed is not None:
         lab.remarks.append(

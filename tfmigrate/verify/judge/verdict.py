@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from tfmigrate.verify.judge import beside, crash, reasons, smoke, todays_names, trials
-from tfmigrate.verify.judge.held import Held, held, measured_noise
+from tfmigrate.verify.judge.held import Held, held, measured_noise, settle_steps
 from tfmigrate.verify.judge.known import has_remainder
 from tfmigrate.verify.judge.lab import (
     Lab,
@@ -69,7 +69,7 @@ def _judge_once(lab: Lab) -> Report:
     if options.depth == "smoke":
         return smoke.judge(lab, reference) or _judge_once(lab)
     _run_the_others(lab, reference)
-    _settle_steps(lab, reference)
+    settle_steps(lab, reference)
     reference, repeated = lab.runs[reference.world.role], lab.runs[again(reference.world).role]
     todays_names.run_again(lab, reference)
     if why := builds_otherwise(lab, reference):
@@ -130,17 +130,6 @@ def _run_the_others(lab: Lab, reference: Run) -> None:
     repeat = again(reference.world)
     wanted = (repeat, *shared, *restored, *all_migrated(lab.plan))
     lab.run(*(world for world in wanted if world.role not in lab.runs), start=reference)
-
-
-def _settle_steps(lab: Lab, reference: Run) -> None:
-    """Where slow runs were ended after a few steps, all are judged by those that each of them took."""
-    traces = [run.trace for run in lab.runs.values() if run.ok]
-    if lab.plan.exactly is not None or not any(trace.cut is not None and trace.cut.slow for trace in traces):
-        return
-    common = frozenset.intersection(*(frozenset(step.place for step in trace.steps) for trace in traces))
-    places = [step.place for step in reference.trace.steps if step.place in common]
-    if places:
-        lab.settle_steps(places, f"a step takes long here: the first {len(places)} steps are compared")
 
 
 def _but_for_shared_crashes(lab: Lab, pairs: tuple[Pair, ...]) -> tuple[tuple[Pair, ...], tuple[str, ...]]:
