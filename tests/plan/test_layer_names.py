@@ -165,3 +165,49 @@ def test_a_name_that_is_computed_is_looked_up_by_a_function() -> None:
     after = check_migrated(PROGRAM.format(line=line)).after
     assert "    return layer_called(net, name).output\n" in after
     assert after.count("def layer_called(model, name):") == 1
+
+
+READ = """
+import h5py
+from keras.layers import Dense, Input
+from keras.models import Model
+from keras.utils import multi_gpu_model
+
+
+def fill(model, path):
+    file = h5py.File(path, "r")
+    for layer in model.layers:
+        if layer.name in file:
+            layer.set_weights([file[layer.name][key][()] for key in ("kernel", "bias")])
+
+
+x = Input(shape=(4,))
+model = Model(x, Dense(1, name="{name}")(x))
+{line}
+parallel_model = multi_gpu_model(model, gpus=2)
+parallel_model.compile(loss="mse", optimizer="sgd")
+parallel_model.train_on_batch(data, targets)
+{last}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "last", "told"),
+    [
+        ("head/dense", "fill(model, path)", "", 1),
+        ("head/dense", "model.load_weights('old.h5', by_name=True)", "", 2),
+        ("head_dense", "model.load_weights('old.h5', by_name=True)", "", 0),
+        ("head/dense", "model.load_weights('old.h5')", "", 1),
+        ("head/dense", "model.load_weights('own.h5', by_name=True)", "model.save_weights('own.h5')", 1),
+    ],
+)
+def test_files_that_have_the_names_with_slashes_are_told(name: str, line: str, last: str, told: int) -> None:
+    file = migrate(READ.replace("{name}", name).replace("{line}", line).replace("{last}", last))
+    assert actions(file, "TFM259").count("warn") == told
+
+
+def test_a_file_that_is_copied_by_hand_is_one_that_is_loaded_by_names() -> None:
+    """Standalone Keras called the first layer without a name dense_1 (TFM281)."""
+    text = READ.replace(', name="{name}"', "").replace("{line}", "fill(model, path)").replace("{last}", "")
+    assert 'name="dense_1"' in migrate(text).after
+    assert 'name="dense_1"' not in migrate(text.replace("set_weights", "show")).after

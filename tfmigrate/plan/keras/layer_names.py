@@ -12,6 +12,7 @@ from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import Revision, is_none, keywords, text_of
 from tfmigrate.plan.change.helper import Helper
 from tfmigrate.plan.edits import Replace
+from tfmigrate.plan.keras.loads_by_name import files_by_name
 from tfmigrate.plan.names.context import Context, Migration
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.loops import Expression, Loops, Number, Taken
@@ -32,6 +33,7 @@ def check(context: Context) -> Iterator[CallChange]:
     """Slashes of names become underscores; get_layer() finds a layer by either."""
     slashes = context.migration.once(_Slashes)
     yield from _looked_up(slashes, context)
+    yield from _loaded(context)
     for call in context.facts.module.calls:
         name = keywords(call).get("name")
         if name is None or not _is_named_by_keras(call, context.facts):
@@ -96,6 +98,30 @@ def _looked_up(slashes: _Slashes, context: Context) -> Iterator[CallChange]:
             edit = Replace(call, (f"{helper}(", func.value, ", ", name, ")"))
             computed.append(CallChange(codes.LAYER_NAMES, call, message, edit))
     yield from helper.brought_by([change.node for change in computed], computed)
+
+
+def _loaded(context: Context) -> Iterator[CallChange]:
+    """Files of old programs, which hold the names with slashes."""
+    loads = [call for module, call in context.migration.once(files_by_name) if module is context.facts.module]
+    slashed = context.migration.once(_slashes_of_layers)
+    if slashed:
+        message = (
+            "weights are loaded by the names of layers, some of which had slashes: files of old programs have those, "
+            "so these layers silently get no weights: load by order where the models are the same, or replace "
+            "the slashes of the names in the file first"
+        )
+        yield from (CallChange(codes.LAYER_NAMES, call, message, action="warn") for call in loads)
+
+
+def _slashes_of_layers(migration: Migration) -> bool:
+    """Whether some layer of a program is given a name with a slash."""
+    slashes = migration.once(_Slashes)
+    return any(
+        name is not None and facts.canonical(call.func).startswith("keras.layers.") and slashes.may_be_in(name.value)
+        for facts in migration.facts.modules.values()
+        for call in facts.module.calls
+        for name in (keywords(call).get("name"),)
+    )
 
 
 def _plain(name: cst.BaseExpression, slashes: _Slashes, context: Context) -> Code:

@@ -17,6 +17,7 @@ from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.module import Module
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.syntax import last_attribute
+from tfmigrate.walk import calls_in, nodes_in
 
 _WITHOUT_WEIGHTS = frozenset(
     {
@@ -46,17 +47,31 @@ class NamesRead:
 def loads_by_name(migration: Migration) -> tuple[NamesRead, ...]:
     """The calls that load files by the names of layers. Files that the program writes itself are left out, since the
     same Keras names the layers of both."""
-    loads = [(facts, call) for facts in migration.facts.modules.values() for call in _loads(facts)]
+    loads = migration.once(files_by_name)
     layers = _layers_with_weights(migration) if loads else {}
-    if not layers:
-        return ()
-    written = {path for facts in migration.facts.modules.values() for path in _paths_written(facts, migration)} - {None}
-    others = [
-        (facts, call)
+    return tuple(NamesRead(module, call, layers, by_file=True) for module, call in loads) if layers else ()
+
+
+def files_by_name(migration: Migration) -> tuple[tuple[Module, cst.Call], ...]:
+    """The calls that load such files, each with its module."""
+    modules = migration.facts.modules.values()
+    loads = [(facts, call) for facts in modules for call in (*_loads(facts), *_copies(facts))]
+    written = {path for facts in modules for path in _paths_written(facts, migration)} - {None} if loads else set()
+    return tuple(
+        (facts.module, call)
         for facts, call in loads
         if _path(call, facts, migration) not in written and not _goes_by_order(call, facts, migration)
-    ]
-    return tuple(NamesRead(facts.module, call, layers, by_file=True) for facts, call in others)
+    )
+
+
+def _copies(facts: Facts) -> Iterator[cst.Call]:
+    """`h5py.File(path)` in a function that gives layers the weights of that file by their names."""
+    for function in facts.module.all_of(cst.FunctionDef):
+        calls = calls_in(function.body)
+        opened = [call for call in calls if facts.called(call) == "h5py.File" and call not in facts.module.unreached]
+        attributes = {node.attr.value for node in nodes_in(function.body, cst.Attribute)} if opened else set()
+        if {"name", "set_weights"} <= attributes:
+            yield from opened
 
 
 def _loads(facts: Facts) -> Iterator[cst.Call]:
