@@ -45,7 +45,9 @@ def test_a_path_for_weights_with_an_unknown_ending_is_told() -> None:
     assert [(f.code, f.action) for f in file.findings if f.code == "TFM205"] == [("TFM205", "warn")]
 
 
-@pytest.mark.parametrize(("path", "told"), [("path", 1), ("path + '.hd5'", 1), ("path + '.keras'", 0), ("'a.h5'", 0)])
+@pytest.mark.parametrize(
+    ("path", "told"), [("path", 1), ("path + '_last'", 1), ("path + '.hd5'", 0), ("path + '.keras'", 0), ("'a.h5'", 0)]
+)
 def test_a_path_for_whole_models_with_an_unknown_ending_is_told(path: str, told: int) -> None:
     file = migrated(f"def keep(path):\n    return ModelCheckpoint({path})\n")
     assert [f.action for f in file.findings if f.code == "TFM205" and f.action == "warn"] == ["warn"] * told

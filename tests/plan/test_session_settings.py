@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kit import actions, check_migrated, check_refused
+from tests.kit import actions, check_migrated, check_refused, migrate
 
 PROGRAM = """
 import tensorflow as tf
@@ -283,3 +283,23 @@ def test_other_sessions_of_keras_are_told(lines: str) -> None:
     file = check_migrated(f"from keras import backend as K\n{PROGRAM.format(settings=lines)}")
     assert lines in file.after
     assert actions(file, "TFM211") == ["warn"]
+
+
+@pytest.mark.parametrize(
+    "made", ["tf.Session(config=config)", "tf.Session('', config=config)", "tf.Session(target='')"]
+)
+@pytest.mark.parametrize("kept", ["", "K.set_session(session)\n"])
+@pytest.mark.parametrize(
+    "last", ["session.close()\n", "try:\n    parallel_model.predict(x)\nfinally:\n    session.close()\n"]
+)
+def test_closing_it_goes_with_the_session(made: str, kept: str, last: str) -> None:
+    settings = f"from keras import backend as K\n{CONFIG}session = {made}\n{kept}"
+    after = check_migrated(PROGRAM.format(settings=settings) + last).after
+    assert "session" not in after
+
+
+@pytest.mark.parametrize("last", ["session.close(1)", "done = session.close()", "session.reset()", "other(session)"])
+def test_any_other_use_of_a_session_is_told(last: str) -> None:
+    settings = f"from keras import backend as K\n{CONFIG}{SESSION}K.set_session(session)\n"
+    file = migrate(PROGRAM.format(settings=settings) + f"{last}\n")
+    assert "warn" in actions(file, "TFM211")

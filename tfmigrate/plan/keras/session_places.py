@@ -79,14 +79,21 @@ class _Dropped:
         if len(made.targets) > 1 or not isinstance(target, cst.Name):
             return None
         mentions = [mention for mention in self.scopes.of_variable(target.value, scope) if mention.node is not target]
-        idle = [run for mention in mentions if (run := idle_run(mention, self.runs)) is not None]
-        reads = [mention for mention in mentions if idle_run(mention, self.runs) is None]
+        known = [(mention, self._idle(mention)) for mention in mentions]
+        reads = [mention for mention, idle in known if idle is None]
         returns = tuple(small for read in reads if _returns_one(small := only_statement(read.unit), reads))
         if len(returns) != len(reads) or any(read.binds or read.scope is not scope for read in reads):
             return None
         if not self._stays_inside(target.value, function, bool(returns)):
             return None
-        return (*returns, *(small for run in idle for small in run.statements))
+        return (*returns, *(small for _, idle in known for small in idle or ()))
+
+    def _idle(self, mention: Occurrence) -> Sequence[cst.BaseSmallStatement] | None:
+        """The statements that only run initializers in a session, or close it."""
+        run, closed = idle_run(mention, self.runs), closing(mention)
+        if run is not None:
+            return run.statements
+        return (closed,) if closed is not None else None
 
     def _stays_inside(self, name: str, function: cst.FunctionDef | None, is_returned: bool) -> bool:
         """Whether no code but that of the function, or of the module, has a session that it calls by this name."""
@@ -144,3 +151,12 @@ def _last_name(node: cst.BaseExpression) -> cst.CSTNode:
 def symbol_of(node: cst.BaseExpression, facts: Facts) -> str:
     """The qualified name, `tf.compat.v1.Session` and `K.tf.Session` as `tf.Session`."""
     return names.plain(facts.canonical(node))
+
+
+def closing(read: Occurrence) -> cst.Expr | None:
+    """`session.close()`, which goes with the session."""
+    small = only_statement(read.unit)
+    call = small.value if isinstance(small, cst.Expr) else None
+    func = call.func if isinstance(call, cst.Call) and not call.args else None
+    closes = isinstance(func, cst.Attribute) and func.value is read.node and func.attr.value == "close"
+    return small if closes and isinstance(small, cst.Expr) else None

@@ -12,7 +12,7 @@ from tfmigrate.plan.change.calls import has_stars, keywords, named_items
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.keras.initializer_runs import Runs, idle_run
 from tfmigrate.plan.keras.session_carried import Carried, is_gone
-from tfmigrate.plan.keras.session_places import SET_SESSION, Session, is_mentioned, symbol_of
+from tfmigrate.plan.keras.session_places import SET_SESSION, Session, closing, is_mentioned, symbol_of
 from tfmigrate.plan.keras.session_settings import NotOnlySettings, Settings
 from tfmigrate.understand.blocks import only_statement, units_of
 from tfmigrate.understand.module import Module
@@ -103,6 +103,9 @@ class Reading:
             return
         if symbol_of(node.func, self._facts) in SESSIONS:
             arguments = keywords(node)
+            target = node.args[0] if node.args and node.args[0].keyword is None else None
+            if target is not None and self._is_default("target", target.value):
+                arguments = {"target": target, **arguments}
             own = {name for name, argument in arguments.items() if not self._is_default(name, argument.value)}
             if has_stars(node) or len(arguments) != len(node.args) or own - {"config"}:
                 raise NotOnlySettings("it has a graph or a target of its own")
@@ -175,9 +178,11 @@ class Reading:
         """What a name is bound to, when it is read only here, and where it runs initializers; its assignment goes."""
         binding, reads = self._bound(node, scope)
         for read in reads:
-            run = idle_run(read, self._runs)
+            run, closed = idle_run(read, self._runs), closing(read)
             if run is not None:
                 self._found.removed += run.statements
+            elif closed is not None:
+                self._found.removed.append(closed)
             elif read.node is not node:
                 raise NotOnlySettings(f"`{node.value}` is used elsewhere too")
         value = self._taken(binding)
