@@ -22,7 +22,9 @@ from tfmigrate.understand.blocks import units_of
 from tfmigrate.understand.lifecycle import Facts, Use
 from tfmigrate.understand.reaching import settled, sole_assignment
 from tfmigrate.understand.scopes import Scopes
+from tfmigrate.understand.syntax import assigned_in, dotted
 from tfmigrate.understand.values import options
+from tfmigrate.walk import calls_in, nodes_in
 
 
 def check(context: Context) -> Iterator[CallChange]:
@@ -41,7 +43,7 @@ def check(context: Context) -> Iterator[CallChange]:
             changes = _among_settings(use, context)
             named.update(((change.code, change.node, change.message), change) for change in changes)
             continue
-        literal = settled(argument.value, context.scopes)
+        literal = _set_once(settled(argument.value, context.scopes), context)
         if not isinstance(literal, cst.SimpleString):
             changes = _named_elsewhere(use, argument.value, context)
             named.update(((change.code, change.node, change.message), change) for change in changes)
@@ -65,6 +67,27 @@ def check(context: Context) -> Iterator[CallChange]:
         yield CallChange(first, argument.value, message, Replace(argument.value, code), more=more)
         yield from (CallChange(rule, argument.value, message) for rule in others)
     yield from named.values()
+
+
+def _set_once(node: cst.BaseExpression, context: Context) -> cst.BaseExpression:
+    """The text that `self.optimizer` is, where one line of the program alone sets an attribute of that name."""
+    if not isinstance(node, cst.Attribute):
+        return node
+    name, trees = node.attr.value, [module.tree for module in context.modules]
+    if any(
+        isinstance(call.func, cst.Name) and call.func.value == "setattr" for tree in trees for call in calls_in(tree)
+    ):
+        return node
+    kinds = (cst.AssignTarget, cst.AugAssign, cst.AnnAssign, cst.For, cst.WithItem)
+    setters = [part for tree in trees for kind in kinds for part in nodes_in(tree, kind) if _sets(part, name)]
+    values = assigned_in(context.facts.module.tree, dotted(node)) if len(setters) == 1 else []
+    return values[0] if len(values) == 1 and isinstance(values[0], cst.SimpleString) else node
+
+
+def _sets(part: cst.CSTNode, name: str) -> bool:
+    """Whether a target is an attribute of that name, or has one in it."""
+    target = part.asname if isinstance(part, cst.WithItem) else getattr(part, "target", None)
+    return target is not None and any(each.attr.value == name for each in nodes_in(target, cst.Attribute))
 
 
 def _of_unknown_version(text: str, node: cst.CSTNode, use: Use, context: Context) -> Iterator[CallChange]:
@@ -115,9 +138,7 @@ def _among_settings(use: Use, context: Context) -> Iterator[CallChange]:
         yield from _possible(sorted(literals(options(value))), use, settings, context)
 
 
-def _possible(
-    words: Iterable[str], use: Use, argument: cst.BaseExpression, context: Context
-) -> Iterator[CallChange]:
+def _possible(words: Iterable[str], use: Use, argument: cst.BaseExpression, context: Context) -> Iterator[CallChange]:
     tables = context.tables
     for word in words:
         rows = _changed_defaults(word, use, context.facts, context.settings, tables)
