@@ -55,6 +55,8 @@ def test_a_name_is_given_where_the_object_is_made(lines: str, after: str) -> Non
         'part = Model(x, x)\nif kind:\n    part.name = "part"',
         "part = Model(x, x)\nfor layer in part.layers:\n    layer.name = layer.name + '_2'",
         'part = Model(x, x)\npart.get_layer("a").name = "b"',
+        'y = Dense(4)(x)\ny._keras_history[0].name = "first"',
+        'y = Dense(4)(x)\ny._keras_history.layer.name = "first_%d" % kind',
     ],
 )
 def test_any_other_is_reported(lines: str) -> None:

@@ -47,7 +47,11 @@ def check(context: Context) -> Iterator[CallChange]:
 
 
 def _is_of_keras(node: cst.BaseExpression, facts: Facts) -> bool:
-    """Whether it is surely a model or layer of Keras, none of a class of the program."""
+    """Whether it is surely a model or layer of Keras, none of a class of the program; `x._keras_history[0]` is the one
+    that made a tensor."""
+    history = node.value if isinstance(node, cst.Attribute | cst.Subscript) else None
+    if isinstance(history, cst.Attribute) and history.attr.value == "_keras_history":
+        return True
     values = facts.options(node)
     return bool(values) and all(
         (isinstance(value, Made) and value.kind in ("layer", "layers"))
