@@ -212,13 +212,23 @@ class Naming:
 
     def _leaves_the_parallel(self, mention: Occurrence) -> bool:
         """Whether the template is bound again after the alias, which leaves the parallel name behind, but in another
-        arm of the `if`, or deleted for good."""
+        arm of the `if`, when nothing reads that name any more, or deleted for good."""
         if mention.node in self._deleted and self._is_last_of_both(mention):
+            return False
+        if mention.scope is self.scope and all(self._is_read_before(mention, read) for read in self._reads):
             return False
         return mention.binds and any(
             self._order(mention) >= self.module.order[alias.unit]
             and not self.module.exclusive(mention.unit, alias.unit)
             for alias in self._aliases
+        )
+
+    def _is_read_before(self, binding: Occurrence, read: Occurrence) -> bool:
+        """Whether something is read above a binding, and never again after it, as in a loop round both."""
+        return (
+            read.scope is self.scope
+            and self._order(read) < self._order(binding)
+            and set(self._loops(read.unit)).isdisjoint(self._loops(binding.unit))
         )
 
     def _is_last_of_both(self, deletion: Occurrence) -> bool:
