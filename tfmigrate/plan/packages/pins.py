@@ -25,6 +25,9 @@ _KERAS_3 = Version("3.0")
 _FIRST_WITH_KERAS_3 = Version("2.16")
 _TENSORFLOWS = frozenset({"tensorflow", "tensorflow-cpu", "tensorflow-gpu"})
 
+_OF_OLD_TENSORFLOW = frozenset({"tensorflow-estimator", "tensorflow-tensorboard"})
+"""What TensorFlow before 2.16 brought along, and later ones do without."""
+
 
 @dataclass(frozen=True)
 class Project:
@@ -179,6 +182,10 @@ def _verdict(pin: Pin, project: Project, seen: dict[Key, int], before_keras_3: b
         return _tensorflow(pin, project, seen)
     if pin.name == "keras":
         return _keras(pin, project)
+    if pin.name in _OF_OLD_TENSORFLOW and not before_keras_3:
+        held = any(stays_below(clause, _FIRST_WITH_KERAS_3) for clause in pin.requirement.specifier)
+        message = f"{pin.text.strip()} belongs to an older TensorFlow, and today's does without it"
+        return _Verdict(codes.BROUGHT_PIN, message) if held else None
     at_least = None if before_keras_3 else project.brought.get(pin.name)
     if at_least is not None and any(stays_below(clause, at_least) for clause in pin.requirement.specifier):
         message = f"{pin.text.strip()} keeps TensorFlow {_FIRST_WITH_KERAS_3} and later out, which brings {pin.name} "
