@@ -47,7 +47,7 @@ def test_what_goes_round_a_program_hides_nothing(before: str, after: str) -> Non
         "try:\n    made = 1\n    step = K.function([x], [x])\nexcept:\n    step = None\n",
         "try:\n    made = 1\n    more = 2\n    step = K.function([x], [x])\nexcept AttributeError:\n    step = None\n",
         "try:\n    made = 1\n    more = 2\n    step = K.function([x], [x])\nexcept:\n    from own import step\n",
-        "try:\n    import numpy\n    import yaml\n    from keras.backend import function\nexcept:\n    function = None\n",
+        "try:\n    import yaml\n    from keras.backend import function\nexcept:\n    function = None\n",
         "if tf_version == '1.x':\n    step = K.function([x], [x])\n",
         "if hasattr(K, 'function'):\n    step = K.function([x], [x])\n",
     ],

@@ -34,7 +34,9 @@ def test_the_template_keeps_its_name_in_each_of_two_wraps() -> None:
         ("for part in parts:\n    parallel.fit(x, part)\n    model = build()", "parallel"),
     ],
 )
-def test_a_template_that_is_bound_again_while_the_parallel_model_is_read_leaves_its_name(statement: str, kept: str) -> None:
+def test_a_template_that_is_bound_again_while_the_parallel_model_is_read_leaves_its_name(
+    statement: str, kept: str
+) -> None:
     text = after(
         "model = build()\nparallel = multi_gpu_model(model, 2)\nparallel.compile('sgd', 'mse')\n"
         f"parallel.fit(x, y)\n{statement}\n"
@@ -272,8 +274,10 @@ def test_a_template_that_is_built_in_further_arms_gives_way() -> None:
     choice = "        if weights:\n            {0} = build()\n            {0}.load_weights(weights)\n"
     choice += "        else:\n            {0} = build()\n"
     text = after(
-        "def main(weights, gpus):\n    if gpus > 1:\n" + choice.format("model")
-        + "        parallel = multi_gpu_model(model, gpus)\n    else:\n" + choice.format("parallel")
+        "def main(weights, gpus):\n    if gpus > 1:\n"
+        + choice.format("model")
+        + "        parallel = multi_gpu_model(model, gpus)\n    else:\n"
+        + choice.format("parallel")
         + "    parallel.compile('sgd', 'mse')\n    parallel.fit(x, y)\n"
     )
     assert "    with strategy.scope():\n        if weights:\n            parallel = build()\n" in text
