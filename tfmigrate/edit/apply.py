@@ -19,7 +19,7 @@ from tfmigrate.edit.arms import Arms, begin_and_end_alike, read_alike, with_comm
 from tfmigrate.edit.blocks import Block, BlockInTheMaking, empty
 from tfmigrate.edit.by_node import EditsByNode
 from tfmigrate.edit.compose import Edited, composed, composed_lines
-from tfmigrate.edit.elements import longer
+from tfmigrate.edit.elements import longer, shorter
 from tfmigrate.edit.imports import divided
 from tfmigrate.edit.lines import Pieces, blank_above, comment_lines, keep_comments, led
 from tfmigrate.edit.reach import reached
@@ -111,6 +111,9 @@ class _Editor(cst.CSTTransformer):
         if original in self.edits.appended:
             code = self.edits.appended[original]
             updated = longer(updated, composed(code, self._parts_in(code), self._config))  # type: ignore[arg-type]
+        if original in self.edits.shortened:
+            gone = self.edits.shortened[original]
+            updated = shorter(original, updated, gone, self.edits.forgotten)  # type: ignore[arg-type]
         if original in self.edits.replaced:
             updated = self._expression(self.edits.replaced[original], updated)
         return updated

@@ -23,6 +23,7 @@ from tfmigrate.plan.edits import (
     Remove,
     Replace,
     Scope,
+    Shorten,
     Signature,
     Unwrap,
     carried,
@@ -88,6 +89,14 @@ class EditsByNode:
     @cached_property
     def appended(self) -> Mapping[cst.CSTNode, str | Code]:
         return {edit.node: edit.code for edit in of_kind(self._edits, Append)}
+
+    @cached_property
+    def shortened(self) -> Mapping[cst.CSTNode, set[cst.CSTNode]]:
+        """Elements that dicts lose."""
+        elements: dict[cst.CSTNode, set[cst.CSTNode]] = {}
+        for edit in of_kind(self._edits, Shorten):
+            elements.setdefault(edit.node, set()).add(edit.element)
+        return elements
 
     @cached_property
     def calls(self) -> Mapping[cst.CSTNode, Arguments]:

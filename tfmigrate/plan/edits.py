@@ -109,6 +109,14 @@ class Append:
 
 
 @dataclass(frozen=True)
+class Shorten:
+    """Leave an element out of a dict that is written out, and its line where it has one of its own."""
+
+    node: cst.Dict
+    element: cst.DictElement
+
+
+@dataclass(frozen=True)
 class Remark:
     """Say in a short comment why a statement says what it says: behind it, or above where that has no room."""
 
@@ -215,6 +223,7 @@ Edit = (
     | Branch
     | Replace
     | Append
+    | Shorten
     | Remark
     | Forget
     | Collapse

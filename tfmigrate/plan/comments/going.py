@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
-from tfmigrate.plan.comments.dropped import comments_of_dropped
+from tfmigrate.plan.comments.dropped import comments_of_dropped, comments_of_left_out
 from tfmigrate.plan.comments.statements import Changes
 from tfmigrate.plan.comments.words import (
     OF_DEVICES,
@@ -22,7 +22,7 @@ from tfmigrate.plan.comments.words import (
     speaking_of,
 )
 from tfmigrate.plan.draft import Draft
-from tfmigrate.plan.edits import Arguments, Forget
+from tfmigrate.plan.edits import Arguments, Forget, Shorten, of_kind
 from tfmigrate.plan.strategy.guards import device_of
 from tfmigrate.understand import names
 from tfmigrate.understand.blocks import only_statement, suites_of, units_of
@@ -41,6 +41,7 @@ def comments_that_go(draft: Draft) -> Iterator[Forget]:
     # What a call was given may be said in the lines that are written above it.
     calls = (e for e in draft.edits if isinstance(e, Arguments) and e.call not in changes.calls_below_lines)
     obsolete += (comment for edit in calls for comment in comments_of_dropped(edit))
+    obsolete += comments_of_left_out(of_kind(draft.edits, Shorten))
     yield from map(Forget, dict.fromkeys(obsolete))
 
 

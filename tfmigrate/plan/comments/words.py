@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import libcst as cst
 
@@ -75,7 +75,7 @@ def _sentences(comments: Sequence[cst.Comment]) -> list[list[cst.Comment]]:
     return sentences
 
 
-def names_one(args: Sequence[cst.Arg], comment: cst.Comment) -> bool:
-    """Whether a comment names one of these arguments by its keyword, which may be written as several words."""
-    words = "|".join(arg.keyword.value.replace("_", "[ _-]?") for arg in args if arg.keyword is not None)
+def names_one(names: Iterable[str], comment: cst.Comment) -> bool:
+    """Whether a comment names one of these arguments, which may be written as several words."""
+    words = "|".join(name.replace("_", "[ _-]?") for name in names)
     return bool(words) and re.search(rf"\b(?:{words})\b", comment.value, re.IGNORECASE) is not None

@@ -8,7 +8,8 @@ import libcst as cst
 
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
-from tfmigrate.plan.change.calls import Revision, has_stars, keywords, text_of
+from tfmigrate.plan.change.calls import Revision, has_stars, is_zero, keywords, text_of
+from tfmigrate.plan.change.spread import handed
 from tfmigrate.plan.keras.decays import decays_of
 from tfmigrate.plan.keras.one_optimizer import Optimizer
 from tfmigrate.plan.names.context import Context, Migration
@@ -24,6 +25,7 @@ from tfmigrate.understand.values import Mapping, Opaque, Parameter, Symbol, Valu
 def check(context: Context) -> Iterator[CallChange]:
     facts, decays = context.facts, context.migration.once(decays_of)
     yield from optimizer_calls(facts, context.settings, context.tables, context.tf, decays.divided | decays.kept)
+    yield from _passed_by_stars(context)
     yield from _unread_arguments(facts, context.tables, context.migration.once(_compiled_with))
 
 
@@ -82,8 +84,8 @@ def optimizer_calls(
                 yield from _one_of_several(call, tables)
             continue
         if has_stars(call):
-            yield from _passed_by_stars(facts, call, tables)
-        elif len(classes) == 1:
+            continue  # See below.
+        if len(classes) == 1:
             yield from Optimizer(call, classes[0], facts, settings, tables, tf, call in divided).changes()
         else:
             yield from _one_of_several(call, tables)
@@ -118,14 +120,31 @@ def _optimizer_classes(facts: Facts, call: cst.Call) -> list[str]:
     return symbols if surely and all(map(names.is_optimizer, symbols)) else []
 
 
-def _passed_by_stars(facts: Facts, call: cst.Call, tables: Tables) -> Iterator[CallChange]:
-    """`Adam(**settings)`, where the module says `settings["lr"]`: reported, since others may use the dict."""
-    renamed = tables.of_optimizers
-    spread = [arg.value for arg in call.args if arg.star == "**"]
-    keys = {key for node in spread for key in _keys_of(node, facts)}
-    for old in sorted(keys & renamed.keys()):
-        message = f"`{old}` is `{renamed[old]}` now, and is passed through `**` here: rename it where it is passed"
-        yield CallChange(codes.RENAMED_ARGUMENTS, call, message, action="warn")
+def _passed_by_stars(context: Context) -> Iterator[CallChange]:
+    """`Adam(**settings)`, where the module says `settings["lr"]`: reported, where others may use the dict."""
+    facts, renamed = context.facts, context.tables.of_optimizers
+    calls = [call for call in facts.module.calls if has_stars(call) and _optimizer_classes(facts, call)]
+    given = handed(calls, facts, context.scopes)
+    done: set[cst.CSTNode] = set()
+    for call in calls:
+        keys = {key for arg in call.args if arg.star == "**" for key in _keys_of(arg.value, facts)}
+        parts = given.get(call, {})
+        for old in sorted(keys & renamed.keys()):
+            one = parts.get(old)
+            if one is None:
+                now = f"`{old}` is `{renamed[old]}` now"
+                message = f"{now}, and is passed through `**` here: rename it where it is passed"
+                yield CallChange(codes.RENAMED_ARGUMENTS, call, message, action="warn")
+            elif one.node not in done:
+                done.add(one.node)
+                message = f"the argument `{old}` is `{renamed[old]}` now"
+                yield CallChange(codes.RENAMED_ARGUMENTS, one.node, message, one.renamed(renamed[old]))
+        decay = parts.get("decay")
+        if "decay" in keys and not (decay and is_zero(decay.value)) and codes.OPTIMIZER_DECAY in context.tables.wanted:
+            yield CallChange(codes.OPTIMIZER_DECAY, decay.node if decay else call, _DECAY, action="warn")
+
+
+_DECAY = "`decay` is ignored by Keras 3, and an error on Keras 2: give the rate as an InverseTimeDecay schedule"
 
 
 def _keys_of(node: cst.BaseExpression, facts: Facts) -> Iterator[str]:
@@ -152,7 +171,4 @@ def _one_of_several(call: cst.Call, tables: Tables) -> Iterator[CallChange]:
             message = f"the argument `{old}` is `{new}` now"
             yield CallChange(codes.RENAMED_ARGUMENTS, call, message, Revision(call, renamed=((old, new),)))
     if "decay" in present and codes.OPTIMIZER_DECAY in tables.wanted:
-        message = (
-            "`decay` is ignored by Keras 3, and an error on Keras 2: give the rate as an InverseTimeDecay schedule"
-        )
-        yield CallChange(codes.OPTIMIZER_DECAY, call, message, action="warn")
+        yield CallChange(codes.OPTIMIZER_DECAY, call, _DECAY, action="warn")

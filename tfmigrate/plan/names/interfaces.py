@@ -10,6 +10,7 @@ import libcst as cst
 from tfmigrate.plan import codes
 from tfmigrate.plan.change.call_change import CallChange
 from tfmigrate.plan.change.calls import FIT_GENERATOR, Revision, given_arguments, keywords, unchanged
+from tfmigrate.plan.change.spread import Handed, handed
 from tfmigrate.plan.edits import Argument, Arguments, Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.plan.names.excused import taken_out
@@ -35,7 +36,7 @@ GENERATOR_METHODS: dict[str, tuple[str, ...]] = {
 def check(context: Context) -> Iterator[CallChange]:
     yield from generator_calls(context.facts, context.tables)
     yield from renamed_methods(context.facts, context.tables)
-    yield from handed_on(context.facts, context.tables)
+    yield from handed_on(context)
     yield from renamed_arguments(context.facts, context.tables)
 
 
@@ -109,26 +110,75 @@ _TODAY: Mapping[str | None, str] = {"generator": "x"}
 """Names of arguments that fit(), evaluate() and predict() have under another one."""
 
 
-def handed_on(facts: Facts, tables: Tables) -> Iterator[CallChange]:
-    """Arguments that are gone, or called otherwise, and reach a method through `**kwargs`: its callers pass them on."""
-    gone_at: dict[cst.Call, set[str]] = {}
-    renamed: list[cst.Call] = []
+def handed_on(context: Context) -> Iterator[CallChange]:
+    """Arguments that are gone, or called otherwise, and reach a method through `**kwargs`. They are changed where a
+    dict of this module is written for such calls; where it is not, its callers pass them on, and are told."""
+    needs = _needs_through_stars(context.facts, context.tables)
+    passed = _mendable(needs, context)
+    done: set[cst.CSTNode] = set()
+    for call, need in needs.items():
+        given = passed.get(call)
+        if given is None:
+            yield from _told(call, need)
+            continue
+        for name, new in sorted(need.items()):
+            one = given[name]
+            edit = one.renamed(new) if new else one.dropped
+            if one.node not in done and edit is not None:
+                done.add(one.node)
+                message = f"the argument `{name}` is `{new}` now" if new else f"the argument `{name}` no longer exists"
+                if name in _OF_SEQUENCES:
+                    message += ": in Keras 3 it is an attribute of a Sequence"
+                yield CallChange(codes.GENERATOR_METHODS, one.node, message, edit)
+
+
+_OF_SEQUENCES = ("workers", "use_multiprocessing", "max_queue_size")
+
+
+def _needs_through_stars(facts: Facts, tables: Tables) -> dict[cst.Call, dict[str, str]]:
+    """For each call that is given through `**` what today's method does not take: those names, with their new ones, or
+    with "" where they are gone."""
+    needs: dict[cst.Call, dict[str, str]] = {}
     for use in facts.uses:
+        need = {}
         if use.method in GENERATOR_METHODS or use.is_of_model:
             method = f"keras.models.Model.{use.method}"
-            gone = {rename.old for rename in tables.arguments if rename.of == method and not rename.new}
             passed = {keyword for keyword, _ in use.arguments if keyword is not None} - keywords(use.call).keys()
-            gone_at.setdefault(use.call, set()).update(gone & passed)
+            need = {row.old: row.new for row in tables.arguments if row.of == method and row.old in passed}
         if use.method in GENERATOR_METHODS and use.method in tables.of_models and _all_but_the_data(use.call):
-            renamed.append(use.call)
-    for call, dropped in gone_at.items():
-        if dropped:
-            listed = ", ".join(sorted(dropped))
-            message = f"{listed} no longer exists, and is passed through `**` here: remove it where it is passed"
-            yield CallChange(codes.GENERATOR_METHODS, call, message, action="warn")
-    for call in dict.fromkeys(renamed):
-        message = "`generator` is `x` now, and is passed through `**` here: rename it where it is passed"
+            need["generator"] = "x"
+        if need:
+            needs.setdefault(use.call, {}).update(need)
+    return needs
+
+
+def _mendable(needs: Mapping[cst.Call, Mapping[str, str]], context: Context) -> dict[cst.Call, dict[str, Handed]]:
+    """What each call is given, where all that it needs can be done to it, and nothing that another call needs not."""
+    given = handed(list(needs), context.facts, context.scopes)
+    wanted: dict[cst.CSTNode, list[str | None]] = {}
+    for call, parts in given.items():
+        for name, one in parts.items():
+            wanted.setdefault(one.node, []).append(needs[call].get(name))
+    return {
+        call: parts
+        for call, parts in given.items()
+        if needs[call].keys() <= parts.keys()
+        and all(len(set(wanted[one.node])) == 1 for one in parts.values())
+        and all(new or parts[name].dropped is not None for name, new in needs[call].items())
+    }
+
+
+def _told(call: cst.Call, need: Mapping[str, str]) -> Iterator[CallChange]:
+    gone = sorted(name for name, new in need.items() if not new)
+    if gone:
+        exist, be = ("exists", "is") if len(gone) == 1 else ("exist", "are")
+        where = "it where it is passed" if len(gone) == 1 else "them where they are passed"
+        message = f"{', '.join(gone)} no longer {exist}, and {be} passed through `**` here: remove {where}"
         yield CallChange(codes.GENERATOR_METHODS, call, message, action="warn")
+    for old, new in need.items():
+        if new:
+            message = f"`{old}` is `{new}` now, and is passed through `**` here: rename it where it is passed"
+            yield CallChange(codes.GENERATOR_METHODS, call, message, action="warn")
 
 
 def _all_but_the_data(call: cst.Call) -> bool:
