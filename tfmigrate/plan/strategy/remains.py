@@ -218,8 +218,9 @@ def _remains(draft: Draft, leaving: _Leaving, refused: Container[cst.Call], fact
     own = (*wraps, *calls)
     merged = merge(module, draft.scopes, own, frozenset(name for source, name in facts.exported if source is module))
     replaced = superseded(draft.facts, draft.scopes, own, facts)
-    superfluous = replaced.assignments | frozenset(_said_twice(own, leaving.repeated, module))
-    gone = frozenset((*merged.removed, *superfluous, *_imports_of_the_name(draft, refused)))
+    imports = frozenset(_imports_of_the_name(draft, refused))
+    superfluous = replaced.assignments | frozenset(_said_twice(own, leaving.repeated, module, imports))
+    gone = frozenset((*merged.removed, *superfluous, *imports))
     strategies = dict(_deciding_strategies(module, leaving.placed, merged))
     blocks = Blocks(draft.facts, draft.scopes, own, gone, merged, strategies, replaced.blocks)
     functions = tuple(function.node for function in leaving.idle if function.module is module)
@@ -227,23 +228,27 @@ def _remains(draft: Draft, leaving: _Leaving, refused: Container[cst.Call], fact
 
 
 def _said_twice(
-    wraps: Iterable[Wrap], repeated: Iterable[tuple[Module, cst.Expr]], module: Module
+    wraps: Iterable[Wrap],
+    repeated: Iterable[tuple[Module, cst.Expr]],
+    module: Module,
+    gone: Container[cst.BaseSmallStatement | None],
 ) -> Iterator[cst.BaseSmallStatement]:
-    """The statements of a module that say nothing any more, or what their neighbour says."""
+    """The statements of a module that say nothing any more, or what their neighbour says; `gone`: others that go."""
     yield from (statement for where, statement in repeated if where is module)
     for wrap in wraps:
-        said = _said_already(wrap)
+        said = _said_already(wrap, gone)
         yield from [said] if said is not None else []
         yield from _to_itself(wrap)
 
 
-def _said_already(wrap: Wrap) -> cst.BaseSmallStatement | None:
-    """The only statement of a guard that says without the wrap what the line above says, `trained = model`, or what the
-    line below does, `return model`."""
+def _said_already(wrap: Wrap, gone: Container[cst.BaseSmallStatement | None]) -> cst.BaseSmallStatement | None:
+    """The only statement left of a guard that says without the wrap what the line above says, `trained = model`, or
+    what the line below does, `return model`."""
     module, unit = wrap.site.frame.module, wrap.site.unit
     place, statement = module.places[unit], only_statement(unit)
     guard = module.places.get(place.owner) if isinstance(place.owner, cst.If) and place.owner.orelse is None else None
-    if guard is None or wrap.template_node is None or len(units_of(place.block)) > 1:
+    others = (other for other in units_of(place.block) if other is not unit)
+    if guard is None or wrap.template_node is None or any(only_statement(other) not in gone for other in others):
         return None
     above, below = units_of(guard.block)[: guard.index], units_of(guard.block)[guard.index + 1 :]
     if isinstance(statement, cst.Assign) and statement is wrapped_assignment(wrap) and above:
