@@ -868,14 +868,14 @@ model.save_weights({arguments})
 """
 
 
-@pytest.mark.parametrize("name", ["h5", "hdf5", "keras"])
+@pytest.mark.parametrize("name", ["h5", "hdf5", "keras", "tf"])
 def test_a_format_that_the_ending_says_goes(name: str) -> None:
     file = migrate(IN_A_FORMAT.format(arguments=f"'a.h5', save_format='{name}'"))
     assert file.after.endswith("model.save_weights('a.weights.h5')\n")
     assert not [finding for finding in file.findings if finding.action == "warn"]
 
 
-@pytest.mark.parametrize("arguments", ["'a.h5', save_format='tf'", "'a.h5', save_format=kind", "'a.h5', False, 'h5'"])
+@pytest.mark.parametrize("arguments", ["'a', save_format='tf'", "'a.h5', save_format=kind", "'a.h5', False, 'h5'"])
 def test_another_format_stays(arguments: str) -> None:
     file = migrate(IN_A_FORMAT.format(arguments=arguments))
     assert file.after.splitlines()[-1] == f"model.save_weights({arguments.replace('a.h5', 'a.weights.h5')})"

@@ -83,6 +83,7 @@ def test_weights_of_a_whole_model_are_loaded_by_its_new_name() -> None:
         ("model.load_weights('net.model')\n", ["TFM205"]),
         # It may be a folder, of a model that is to be served.
         ("model.save('models/1')\n", ["TFM216"]),
+        ("model.save('net.model', save_format='tf')\n", ["TFM216"]),
         ("model.save('last')\n", ["TFM216"]),
         ("best = ModelCheckpoint('last')\n", ["TFM205"]),
         ("model.save('%s/%d' % (place, 3))\n", ["TFM216"]),
@@ -127,3 +128,9 @@ def test_the_loss_of_a_checkpoint_in_hdf5_is_written_out() -> None:
     text = migrate(HEAD.replace('"mean_squared_error"', '"mse"') + "best = ModelCheckpoint('net.hdf5')\n").after
     assert "ModelCheckpoint('net.h5')" in text
     assert "mean_squared_error" in text
+
+
+def test_a_checkpoint_of_tensorflow_is_one_of_weights() -> None:
+    text, done = migrated("model.save_weights('net.ckpt', save_format='tf')\nmodel.load_weights('net.ckpt')\n")
+    assert "model.save_weights('net.weights.h5')\nmodel.load_weights('net.weights.h5')\n" in text
+    assert {action for _, action in done} == {"rewrite"}

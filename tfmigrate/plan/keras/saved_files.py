@@ -9,7 +9,7 @@ from fnmatch import fnmatch
 import libcst as cst
 
 from tfmigrate.file_names import HDF5, MODEL, TELLING, WEIGHTS, longest_part, old_ending, shape_of_last, with_ending
-from tfmigrate.plan.change.calls import passed_as
+from tfmigrate.plan.change.calls import keywords, passed_as, text_of
 from tfmigrate.plan.change.path_shapes import PathShapes
 from tfmigrate.plan.change.paths import Ending, Paths, name_shape
 from tfmigrate.plan.keras.checkpoints import checkpoints
@@ -85,6 +85,12 @@ class Files:
     """The names that the program loads weights or models from."""
     loaded: Set[str]
     """Those that it loads whole models from."""
+
+    def become_weights(self, call: cst.Call) -> bool:
+        """Whether all the names that a call writes to get the ending of weights."""
+        paths = [saved for saved in self.written if any(arg.value is saved.path for arg in call.args)]
+        endings = {self.endings.get(literal.node) for saved in paths for literal in saved.literals}
+        return endings == {WEIGHTS} and all(saved.known for saved in paths)
 
     def ending_for(self, call: cst.Call, literal: Ending, facts: Facts) -> str | None:
         """The ending that the name of a file needs, for which a call takes it."""
@@ -208,11 +214,14 @@ def _weights_saved(facts: Facts) -> Iterator[tuple[cst.BaseExpression, Unit]]:
 
 
 def _wholes_saved(facts: Facts) -> Iterator[cst.BaseExpression]:
-    """Each path that a whole model is saved to."""
-    given = [passed_as("filepath", 0, use.call) for use in facts.uses if is_of_keras(use, "save")]
-    saved = (call for call in facts.module.calls if facts.canonical(call.func) == "keras.models.save_model")
-    given += [passed_as("filepath", 1, call) for call in saved]
-    yield from dict.fromkeys(path.value for path in given if path is not None)
+    """Each path that a whole model is saved to, but for folders of TensorFlow's own format."""
+    saved = [(use.call, 0) for use in facts.uses if is_of_keras(use, "save")]
+    functions = (call for call in facts.module.calls if facts.canonical(call.func) == "keras.models.save_model")
+    saved += [(call, 1) for call in functions]
+    for call, place in dict.fromkeys(saved):
+        path, format_ = passed_as("filepath", place, call), keywords(call).get("save_format")
+        if path is not None and (format_ is None or text_of(format_.value) != "tf"):
+            yield path.value
 
 
 def _written_by(made: Construction, paths: Paths) -> Iterator[Written]:

@@ -153,16 +153,18 @@ def _taken_off(context: Context, files: Files) -> Iterator[CallChange]:
             yield CallChange(codes.WEIGHT_FILES, call, message, edit)
 
 
-_HDF5 = ("h5", "hdf5", "keras")
-"""What `save_format` calls HDF5. Source: tf.keras 1.15 to 2.15."""
+_FORMATS = ("h5", "hdf5", "keras", "tf")
+"""What `save_format` may say: HDF5, or a checkpoint of TensorFlow. Source: tf.keras 1.15 to 2.15."""
 
 
 def _formats(context: Context) -> Iterator[CallChange]:
     """`save_weights("last.h5", save_format="h5")`: the ending says it today."""
-    seen: set[cst.Call] = set()
+    files, seen = context.migration.once(files_of), set[cst.Call]()
     for use in context.facts.uses:
         given = keywords(use.call).get("save_format") if is_of_keras(use, "save_weights") else None
-        if given is not None and text_of(given.value) in _HDF5 and use.call not in seen:
+        format_ = text_of(given.value) if given is not None else None
+        says = format_ in _FORMATS and (format_ != "tf" or files.become_weights(use.call))
+        if given is not None and says and use.call not in seen:
             seen.add(use.call)
             message = "Keras 3 takes no `save_format` for weights: the ending .weights.h5 says it"
             yield CallChange(codes.WEIGHT_FILES, given, message, Revision(use.call, dropped=("save_format",)))
