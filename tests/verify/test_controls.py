@@ -208,3 +208,9 @@ def test_a_mistake_is_made_in_every_file_that_the_script_imports(tmp_path: Path)
     assert not found["shuffle lost"].may_do_nothing
     assert set(found["learning rate x2"].files) == {"models/build.py"}
     assert found["learning rate x2"].may_do_nothing, "nothing tells that the script calls it"
+
+
+def test_a_default_of_an_optimizer_that_is_not_chosen_may_do_nothing() -> None:
+    """What compile() was given is recorded with its settings, so that a run which equals the right one tells."""
+    chosen = SCRIPT.replace("model.compile(", "if name == 'sgd':\n        optimizer = SGD()\n    model.compile(")
+    assert mutant(chosen, "changed default left unwritten").mutant.may_do_nothing
