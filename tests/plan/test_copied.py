@@ -349,3 +349,30 @@ def test_a_copy_that_was_not_asked_for_is_not_made() -> None:
     check_refused(trainer(), "TFM103", settings=Settings(ignore=("TFM026",)))
     wrap = "            parallel = multi_gpu_model(self.model, gpus=gpus)  # tfmigrate: skip[TFM026]\n"
     assert actions(check_refused(trainer(wrap=wrap), "TFM103"), "TFM026") == ["suppressed"]
+
+
+FIT_ALONE = "replicated_in_fit"
+
+
+@pytest.mark.parametrize(
+    ("changes", "source"),
+    [
+        ({}, FIT_ALONE),
+        ({"train": "trained = parallel\n            trained.fit(batches)"}, FIT_ALONE),
+        ({"train": "parallel.summary()\n            parallel.fit(batches, epochs=2)"}, FIT_ALONE),
+        ({"train": "parallel.fit(batches)\n            parallel.evaluate(batches)"}, "replicated"),
+        ({"train": "parallel.train_on_batch(*batches)"}, "replicated"),
+        ({"train": "parallel.fit(batches)\n            return parallel"}, "replicated"),
+        (
+            {"train": "run(parallel, batches)", "first": "def run(model, batches):\n    model.fit(batches)\n\n\n"},
+            "replicated",
+        ),
+        ({"train": "again = lambda: parallel.fit(batches)\n            again()"}, "replicated"),
+        ({"first": "def freeze(layers):\n    layers[0].trainable = False\n\n\n"}, "replicated"),
+    ],
+)
+def test_a_copy_that_is_only_fitted_shares_its_weights_there_alone(changes: dict[str, str], source: str) -> None:
+    file = check_migrated(trainer(**changes))
+    copied = definition(source, {"tf": "tf"})
+    assert copied.splitlines()[1].strip() in file.after
+    assert ("shared_fit" in file.after) == (source == FIT_ALONE)

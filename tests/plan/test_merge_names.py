@@ -34,9 +34,7 @@ def test_the_template_keeps_its_name_in_each_of_two_wraps() -> None:
         ("for part in parts:\n    parallel.fit(x, part)\n    model = build()", "parallel"),
     ],
 )
-def test_a_template_that_is_bound_again_while_the_parallel_model_is_read_leaves_its_name(
-    statement: str, kept: str
-) -> None:
+def test_a_template_that_is_bound_again_above_a_read_leaves_its_name(statement: str, kept: str) -> None:
     text = after(
         "model = build()\nparallel = multi_gpu_model(model, 2)\nparallel.compile('sgd', 'mse')\n"
         f"parallel.fit(x, y)\n{statement}\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,6 +18,7 @@ from tfmigrate.understand.blocks import Unit
 from tfmigrate.understand.import_statements import imports_of
 from tfmigrate.understand.module import Module
 from tfmigrate.understand.program import Program
+from tfmigrate.understand.scopes import Occurrence
 from tfmigrate.understand.syntax import dotted
 from tfmigrate.walk import walk
 
@@ -140,16 +141,21 @@ class ModuleImports:
             new = moved.rpartition(".")[2]
             if alias.asname is not None or new == bound or not new[:1].isupper() or not bound[:1].isupper():
                 continue
+            if (draft.module, bound) in taken or draft.writes(bound):
+                continue
             mentions = draft.scopes.of_variable(bound, draft.scope_round(unit))
             rebound = any(mention.binds and mention.node is not alias for mention in mentions)
             known = any(new in scope.mentions for scope in draft.scopes.by_node.values())
             imported = known and self._imports(new, moved, tables, unit, dead)
-            if (imported or not known) and not rebound and (draft.module, bound) not in taken:
-                if not draft.writes(bound):
-                    nodes = [seen.node for seen in mentions if isinstance(seen.node, cst.Name)]
-                    kept = tuple(node for node in nodes if node not in self.vanishing)
-                    renamed[alias] = RenamedClass(new, kept, imported)
+            if imported == known and not rebound:
+                renamed[alias] = RenamedClass(new, tuple(self._left(mentions)), imported)
         return renamed
+
+    def _left(self, mentions: Iterable[Occurrence]) -> Iterator[cst.Name]:
+        """The names among the mentions of a variable that no edit takes out."""
+        for mention in mentions:
+            if isinstance(mention.node, cst.Name) and mention.node not in self.vanishing:
+                yield mention.node
 
     def _imports(self, bound: str, full: str, tables: Tables, unit: Unit, dead: Set[cst.CSTNode]) -> bool:
         """Whether `bound` is the same class wherever it is mentioned: imported at the top, by `unit` or above it."""

@@ -20,8 +20,10 @@ from tfmigrate.plan.strategy.trail import trail_of
 from tfmigrate.understand.lifecycle import TRAINING, ProgramFacts, Use, Wrap
 from tfmigrate.understand.module import Module
 from tfmigrate.understand.reaching import parameters_of
-from tfmigrate.understand.syntax import dotted
+from tfmigrate.understand.scopes import LexicalScope
+from tfmigrate.understand.syntax import dotted, sole_name
 from tfmigrate.understand.values import NOTHING, Instance, Items, Literal, Made, ModelObject, Opaque, Value, options
+from tfmigrate.walk import walk
 
 _HELPER = "replicated"
 _LATE = frozenset({codes.GPUS_TOO_LATE, codes.MADE_ELSEWHERE, codes.UNKNOWN_CALLERS})
@@ -187,14 +189,68 @@ def remake_optimizers(groups: Iterable[Group], drafts: Mapping[Module, Draft]) -
         draft.say(codes.COPIED_MODEL, argument, message, "rewrite")
 
 
+_FITTED = frozenset({"compile", "fit", "fit_generator", "summary"})
+
+
+def _is_only_fitted(wrap: Wrap, draft: Draft) -> bool:
+    """Whether the copy is bound to a variable of the function, and nothing but compiled and trained by fit() under that
+    name, or another variable that it is bound to there."""
+    function = wrap.site.frame.function
+    if function is None:
+        return False
+    inside = tuple(walk(function))
+    fitted = _receivers(inside)
+    bound: dict[cst.CSTNode, cst.Assign] = {
+        arm: assign for assign in inside if isinstance(assign, cst.Assign) for arm in _arms(assign.value)
+    }
+    names: list[cst.CSTNode] = [wrap.call]
+    for node in names:
+        if node not in fitted:
+            reads = _reads_here(bound.get(node), draft, draft.scopes.by_node[function])
+            if reads is None:
+                return False
+            names.extend(read for read in reads if read not in names)
+    return True
+
+
+def _receivers(inside: Iterable[cst.CSTNode]) -> frozenset[cst.CSTNode]:
+    """What the methods of `_FITTED` are called on."""
+    functions = (part.func for part in inside if isinstance(part, cst.Call))
+    return frozenset(func.value for func in functions if isinstance(func, cst.Attribute) and func.attr.value in _FITTED)
+
+
+def _reads_here(assign: cst.Assign | None, draft: Draft, scope: LexicalScope) -> list[cst.CSTNode] | None:
+    """What reads the variable that a function binds; None where it binds none of its own, or others read it."""
+    name = sole_name(assign)
+    if name is None or draft.scopes.declared_elsewhere(name):
+        return None
+    reads = [mention for mention in draft.scopes.of_variable(name, scope) if not mention.binds]
+    return [mention.node for mention in reads] if all(mention.scope is scope for mention in reads) else None
+
+
+def _arms(value: cst.BaseExpression) -> tuple[cst.BaseExpression, ...]:
+    """What an expression may be."""
+    return (*_arms(value.body), *_arms(value.orelse)) if isinstance(value, cst.IfExp) else (value,)
+
+
+def _freezes(module: Module) -> bool:
+    """Whether a module sets the attribute `trainable` of something."""
+    return any(
+        isinstance(part.target, cst.Attribute) and part.target.attr.value == "trainable"
+        for part in module.all_of(cst.AssignTarget)
+    ) or any(dotted(call.func) == "setattr" for call in module.calls)
+
+
 def copy_models(wraps: Iterable[Wrap], facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None:
     """The edits that copy models where they were wrapped, and what is reported of it."""
     by_module: dict[Module, dict[cst.Call, Wrap]] = {}
+    freezes = any(map(_freezes, drafts))
     for wrap in wraps:
         by_module.setdefault(wrap.site.frame.module, {})[wrap.call] = wrap
     for module, calls in by_module.items():
         draft = drafts[module]
-        helper = Helper.of(draft, _HELPER, "replicated")
+        in_fit = not freezes and all(_is_only_fitted(wrap, draft) for wrap in calls.values())
+        helper = Helper.of(draft, _HELPER, "replicated_in_fit" if in_fit else "replicated")
         draft.edits.append(helper.above(calls))
         for call, wrap in calls.items():
             assert wrap.template_node is not None
