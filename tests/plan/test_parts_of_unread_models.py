@@ -27,4 +27,5 @@ parallel.fit_generator(batches, epochs=3)
 def test_both_stand_in_the_scope(part: str) -> None:
     after = check_migrated(CODE.format(library="nets", part=part), nets="SIZE = 3\n").after
     scope = after.split("with strategy.scope():\n")[1]
-    assert scope.startswith(f'    if again:\n        model = nets.load("a.h5")\n        model = model.{part}\n    else:\n')
+    arm = f'        model = nets.load("a.h5")\n        model = model.{part}\n'
+    assert scope.startswith(f"    if again:\n{arm}    else:\n")
