@@ -155,7 +155,7 @@ class TestErrors:
             (["explain", "nothing"], "neither a rule nor FILE:LINE; `tfmigrate explain` lists the rules"),
             (["check", "--config", "gone.toml"], "gone.toml: cannot be read: No such file or directory; check"),
             (["check", "--config", "x.toml", "--isolated"], "--isolated reads no configuration file"),
-            (["check", "--statistics", "--format", "sarif"], "--statistics comes as text or json, not as sarif"),
+            (["check", "--statistics", "--format", "sarif"], "--statistics supports text and json, not sarif"),
             (["check", "--output-file", "no/where.txt"], "--output-file no/where.txt: cannot be written: No such file"),
             (["explain", "gone.py:3"], "gone.py: does not exist"),
         ],
@@ -413,7 +413,7 @@ class TestVerify:
         ("arguments", "message"),
         [
             (["verify", "gone.py"], "gone.py: does not exist"),
-            (["verify", "plain.py"], "plain.py: nothing to migrate; give the script to compare it with as NEW"),
+            (["verify", "plain.py"], "plain.py: nothing to migrate; pass the script to compare it with as NEW"),
             (["verify", "refused.py"], "refused.py:1:1: TFM101 say, refuse: 5%; migrate it by hand"),
             (["verify", "hit.py", "--cwd", "gone"], "--cwd gone: no such folder"),
             (["verify", "hit.py", "--smoke", "--thorough"], "leave --thorough"),
@@ -428,7 +428,7 @@ class TestVerify:
             (["verify", "hit.py", "--replicas", "1"], "--replicas"),
             (
                 ["verify", "hit.py", "--report", "plain.py/out"],
-                "--report plain.py/out: cannot be made: Not a directory",
+                "--report plain.py/out: cannot be created: Not a directory",
             ),
             (["verify"], "Missing argument 'OLD'"),
         ],

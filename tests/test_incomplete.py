@@ -60,7 +60,7 @@ def test_nothing_is_written_where_a_file_that_was_not_given_must_change_too(prog
     assert (file.path, file.status) == ("trainer.py", "refused")
     (refusal,) = [finding for finding in file.findings if finding.action == "refuse"]
     assert (refusal.code, refusal.line) == ("TFM001", 4)
-    assert "model.py must change with this file and was not given" in refusal.message
+    assert "model.py must change with this file but was not given" in refusal.message
 
 
 def test_check_says_the_same_and_the_next_check_finds_all_of_it(program: Path) -> None:

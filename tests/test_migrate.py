@@ -143,7 +143,7 @@ class TestFixCopy:
     @pytest.mark.parametrize(
         ("data", "message"),
         [
-            (b"x = 1\n", "^train.py: nothing to migrate; give the script to compare it with as NEW"),
+            (b"x = 1\n", "^train.py: nothing to migrate; pass the script to compare it with as NEW"),
             (b"\nmulti_gpu_model # refuse\n", r"^train.py:2:1: TFM101 say, refuse: 5%; migrate it by hand"),
             (b"print 'multi_gpu_model syntax!'\n", "^train.py: line 1: looks like Python 2"),
         ],

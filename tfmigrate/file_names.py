@@ -63,7 +63,7 @@ _NEEDS = "the file names the "
 
 def needs_in(what: str) -> str:
     """The message about a model that is saved whole with a class or a function that was written into the program."""
-    return f"{_NEEDS}{what}: a script that loads the model needs it too; copy its definition there, or import it"
+    return f"{_NEEDS}{what}; a script that loads the model needs it too: copy its definition there, or import it"
 
 
 def needed_by(message: str) -> str | None:

@@ -31,7 +31,7 @@ def objection(before: str, printed: str, after: str, forgotten: Iterable[str] = 
     """
     going = Counter(forgotten)
     if printed != before:
-        return "LibCST does not preserve its white space (at the end of the file, most likely: strip it)"
+        return "LibCST does not preserve its white space (most likely at the end of the file: strip it)"
     try:
         compiles(after)
         # A comment runs to the end of its line. Only where such an end is missing need the trees be looked at.

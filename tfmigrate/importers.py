@@ -44,8 +44,8 @@ def _finding(name: str, text: str) -> Finding:
     start = text.rfind("\n", 0, at.start()) + 1 if at is not None else 0
     line, column = (text.count("\n", 0, at.start()) + 1, at.start() - start + 1) if at is not None else (1, 1)
     message = (
-        f"this takes `{last}` from {module}, where the migration has no use for it and removes it: keep it there, or "
-        "define it here"
+        f"this imports `{last}` from {module}, where nothing uses it after the migration, so it is removed: keep it "
+        "there, or define it here"
     )
     return Finding(line, column, codes.REMOVED_NAME, message, "warn")
 

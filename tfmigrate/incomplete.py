@@ -51,7 +51,7 @@ def _left(file: FileResult, missing: Sequence[str]) -> FileResult:
     names = [os.path.normpath(path) for path in missing]
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     listed = ", ".join(names[:_SHOWN]) + more
-    message = f"not migrated: {listed} must change with this file and was not given; give all of them, or their folder"
+    message = f"not migrated: {listed} must change with this file but was not given; pass all of them, or their folder"
     rewrites = [finding for finding in file.findings if finding.action == "rewrite"]
     refused = frozenset([finding for finding in rewrites if finding.code == _FIRST] or rewrites[:1])
     findings = (

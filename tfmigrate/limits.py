@@ -22,7 +22,7 @@ def too_large(text: str, largest: int) -> str | None:
     if len(text) <= largest:
         return None
     return (
-        f"its {len(text):,} characters of Python are more than the {largest:,} that are read of one file; leave it out "
+        f"its {len(text):,} characters of Python exceed the limit of {largest:,} for one file; leave it out "
         "(--exclude), or raise the limit (--largest-file) and the time for its program (--program-timeout)"
     )
 
@@ -42,7 +42,7 @@ def too_deep(text: str, numbering: Numbering = SCRIPT) -> str | None:
         return f"its code nests deeper than Python itself can compile; {_ADVICE}"
     if line is None:
         return None
-    most = f"the code nests more than {DEEPEST} levels deep, which is the most that is read"
+    most = f"the code nests more than {DEEPEST} levels deep, which is the limit"
     return f"{numbering.words(line)}: {most}; {_ADVICE}"
 
 

@@ -147,14 +147,14 @@ def fix_copy(
     names = {str(copy): str(script), **{str(root / name): name for name in reached if root / name != copy}}
     files = [file for file in fix([str(root), str(copy)], settings).files if file.path in names]
     if not files:
-        raise UserError(f"{script}: nothing to migrate; give the script to compare it with as NEW")
+        raise UserError(f"{script}: nothing to migrate; pass the script to compare it with as NEW")
     for file in files:
         if file.error:
             raise UserError(f"{names[file.path]}: {file.error}")
         for finding in file.findings:
             if finding.action == "refuse":
                 place = f"{names[file.path]}:{finding.line}:{finding.column}: {finding.code}"
-                raise UserError(f"{place} {finding.message}; migrate it by hand and give that as NEW")
+                raise UserError(f"{place} {finding.message}; migrate it by hand and pass the result as NEW")
 
 
 def _left(file: FileResult, at_fault: str, reason: str) -> FileResult:

@@ -28,5 +28,5 @@ def settings_for(paths: Iterable[str], settings: Settings) -> dict[str, Settings
 def odd_pins(paths: Iterable[str]) -> list[FileResult]:
     """Files that would say what the sources at `paths` were written for, but cannot be read."""
     reasons = {odd: why for folder in {Path(path).parent for path in paths} for odd, why in pins.unreadable(folder)}
-    message = "cannot be read ({}), so the versions that it pins are not known"
+    message = "cannot be read ({}), so the versions that it pins are unknown"
     return [FileResult(os.path.relpath(path), "skipped", error=message.format(why)) for path, why in reasons.items()]

@@ -124,7 +124,7 @@ def _project(
         own = pins.Project(settings.for_file(file.path), rules.all_rules(), importer, board, stays)
         waits = outside and pins.mended(file.path, text.text, own).changed
         if outside:
-            own = replace(own, stays="the file lies outside the given paths")
+            own = replace(own, stays="the file is outside the given paths")
         result = replace(pins.mended(file.path, text.text, own), encoding=text.encoding)
         if result.findings:
             yield Around(file, text, result, program, waits, users)

@@ -91,7 +91,7 @@ def _renamed(files: Sequence[FileResult], when: str = "") -> Iterator[_Mention]:
             if new is not None and _is_telling(old):
                 says = (
                     f"{_base(old)!r} is written as {_base(new)!r} now, by ",
-                    f": this would go on reading the old file; change the name here too{when}",
+                    f": this would keep reading the old file; change the name here too{when}",
                 )
                 yield _Mention(old, _READS, codes.WEIGHT_FILES, says, file.path)
 

@@ -174,9 +174,11 @@ def _in_file(result: FileResult, text: str) -> FileResult:
     line, new = next((number, new) for number, (old, new) in lines if old != new)
     message = "tabs and spaces are mixed in the indentation of this file: each tab becomes spaces"
     if "\t" in new[: -len(new.lstrip())]:
-        message = "the lines of one block are indented in two ways: each gets the indentation of the first"
+        message = "lines of one block are indented differently: each gets the indentation of the first"
     if unread:
-        message = "Python 3 refuses the mixture of tabs and spaces in the indentation: as Python 2 read it, in spaces"
+        message = (
+            "Python 3 rejects this mix of tabs and spaces in the indentation: written with spaces, as Python 2 read it"
+        )
     mixed = Finding(line, 1, codes.MIXED_INDENTATION, message, "rewrite")
     return replace(result, status="migrated", findings=tuple(sorted((*findings, mixed))), before=text)
 

@@ -22,7 +22,7 @@ from tfmigrate.toml import tomllib
 Safety = Literal["safe", "unsafe", "refuse", "warn"]
 SAFETY: Mapping[Safety, str] = {
     "safe": "safe fix, made by `tfmigrate fix`",
-    "unsafe": "unsafe fix: it changes what the program does, and is made with `--unsafe-fixes` only",
+    "unsafe": "unsafe fix: it changes what the program does, and is only made with `--unsafe-fixes`",
     "refuse": "refused, with the reason; no fix",
     "warn": "reported and left as it is; no fix",
 }

@@ -81,18 +81,18 @@ def _migrate_group(group: Sequence[_Task]) -> tuple[FileResult, ...]:
         frame = traceback.extract_tb(error.__traceback__)[-1]
         said = textwrap.shorten(str(error), _ERROR_LENGTH, placeholder=" ...")  # of a node: the whole tree below it
         what = f"{type(error).__name__}: {said} ({Path(frame.filename).name}:{frame.lineno})"
-        message = f"tfmigrate failed on this file, which is left as it is: {what}; please report it with the file"
+        message = f"tfmigrate failed on this file and left it as it is: {what}; please report it with the file"
         return tuple(FileResult(path, "error", error=message, before=text, after=text) for path, text, *_ in group)
 
 
 def _given_up(group: Sequence[_Task], why: budget.Late | budget.Died) -> tuple[FileResult, ...]:
     """The outcome for a program that could not be finished: each of its files stays as it is."""
     if isinstance(why, budget.Late):
-        limit = "by the clock, ten times the processor time" if why.waited else "of processor time, the limit"
+        limit = "of wall time, ten times the processor time" if why.waited else "of processor time, the limit"
         what = f"not finished within {why.seconds:g} s {limit} for one program, and left as it is"
         advice = "give it more time (--program-timeout), or leave its largest files out (--exclude)"
     else:
-        what = f"the process that worked on it ended ({_ending(why.code)}), and it is left as it is"
+        what = f"its process ended ({_ending(why.code)}), so it is left as it is"
         advice = "please report it with the files"
     paths = sorted(path for path, *_ in group)
     more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""

@@ -19,7 +19,7 @@ def adopted(project: Path, tfmigrate: Tfmigrate) -> Path:
     (project / "a.py").write_text("p = multi_gpu_model(m)\nq = multi_gpu_model(m)  # refuse\n")
     (project / "sub/b.py").write_text("p = multi_gpu_model(m)\n")
     done = tfmigrate("check", "--write-baseline", "known.json")
-    assert (done.code, done.out, done.err) == (0, b"", "known.json: 3 findings taken as known.\n")
+    assert (done.code, done.out, done.err) == (0, b"", "known.json: 3 findings recorded as known.\n")
     return project
 
 

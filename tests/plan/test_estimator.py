@@ -252,7 +252,7 @@ def test_a_config_that_nothing_takes_is_told() -> None:
     told = refusal(
         ("estimator = tf.estimator.Estimator(model_fn, config=config)\nestimator.train(input_fn, steps=10)\n", "")
     )
-    assert told == "TFM110 no Estimator was found that takes this RunConfig"
+    assert told == "TFM110 no Estimator was found that uses this RunConfig"
 
 
 def test_where_compat_v1_was_the_only_door_what_is_left_of_it_keeps_its_names() -> None:
@@ -553,9 +553,7 @@ def test_the_first_so_many_gpus_are_named(made: str, devices: str, inline: bool)
     assert "TFM501" not in {finding.code for finding in file.findings}
 
 
-@pytest.mark.parametrize(
-    "option", ["num_gpus=0", "num_gpus=2, auto_shard_dataset=True", "num_gpus=2, other=1"]
-)
+@pytest.mark.parametrize("option", ["num_gpus=0", "num_gpus=2, auto_shard_dataset=True", "num_gpus=2, other=1"])
 def test_an_argument_that_the_strategy_lost_is_refused(option: str) -> None:
     told = refusal((MADE, f"ops = None\nstrategy = tf.contrib.distribute.MirroredStrategy({option})\n"))
     assert "any more" in told or "cannot be read" in told
@@ -779,5 +777,5 @@ def test_a_named_lambda_that_makes_the_dataset_itself_has_the_batch_of_all_repli
 )
 def test_a_call_without_an_input_function_is_refused(calls: str) -> None:
     assert refusal(("estimator.train(input_fn, steps=10)", calls)) == (
-        "TFM110 this Estimator stays: it is passed no input function"
+        "TFM110 this Estimator stays: it gets no input function"
     )

@@ -64,7 +64,7 @@ def test_another_use_of_a_config_is_refused(lines: str, told: str) -> None:
 def test_a_config_that_is_made_and_thrown_away_is_told() -> None:
     file = migrated((CONFIG, f"config = tf.estimator.RunConfig()\nconfig.replace({GIVEN})\n"))
     assert file.after == file.before
-    assert "no Estimator was found that takes this RunConfig" in [finding.message for finding in file.findings]
+    assert "no Estimator was found that uses this RunConfig" in [finding.message for finding in file.findings]
 
 
 ARMS = (

@@ -93,7 +93,5 @@ def test_a_number_that_is_the_same_everywhere() -> None:
 
 
 def test_a_number_that_training_alone_reads() -> None:
-    after = migrated(
-        network(f"rate = 0.1 if {TRAINS} else 0.0"), ("AdamOptimizer()", "AdamOptimizer(rate)")
-    )
+    after = migrated(network(f"rate = 0.1 if {TRAINS} else 0.0"), ("AdamOptimizer()", "AdamOptimizer(rate)"))
     assert after.findings

@@ -145,7 +145,7 @@ def test_specs_are_fit_and_evaluate() -> None:
         ("net = build()\n", "net = made_elsewhere()\n", "its Keras model cannot be followed"),
         (TRAINED, f"{TRAINED}estimator.predict(lambda: input_fn(8))\n", "of a Keras model is not followed"),
         (TRAINED, "", "no call that trains it was found"),
-        ("net, config=config", "keras_model_path='a.h5', config=config", "it is made of a file"),
+        ("net, config=config", "keras_model_path='a.h5', config=config", "it is created from a file"),
     ],
 )
 def test_what_is_not_the_same_is_refused(old: str, new: str, told: str) -> None:
@@ -157,7 +157,7 @@ def test_two_estimators_of_one_model_both_stay() -> None:
     assert file.after == file.before
     told = [finding.message for finding in file.findings if finding.action == "refuse"]
     assert len(told) == 2
-    assert "another Estimator is made of the same Keras model" in told[0]
+    assert "another Estimator is created from the same Keras model" in told[0]
 
 
 def test_a_model_that_is_passed_to_the_function_that_makes_the_strategy_is_refused() -> None:

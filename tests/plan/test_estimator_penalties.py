@@ -129,9 +129,7 @@ REGULARIZED = DENSE.replace("1)", "1, kernel_regularizer=tf.keras.regularizers.l
 SLIM = "    outputs = tf.contrib.layers.fully_connected(features, 1, None, weights_regularizer=decay)\n"
 
 
-@pytest.mark.parametrize(
-    "layer", [REGULARIZED, "    decay = tf.contrib.layers.l2_regularizer(0.1)\n" + SLIM]
-)
+@pytest.mark.parametrize("layer", [REGULARIZED, "    decay = tf.contrib.layers.l2_regularizer(0.1)\n" + SLIM])
 def test_a_regularizer_that_nothing_collects_is_left_out(layer: str) -> None:
     file = migrated((DENSE, layer))
     assert "outputs = tf.keras.layers.Dense(1)(features)" in file.after

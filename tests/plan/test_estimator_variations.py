@@ -126,7 +126,7 @@ def test_a_list_that_one_mode_changes_is_refused(line: str, refused: bool) -> No
     training = "    if mode == tf.estimator.ModeKeys.TRAIN:\n"
     model = next(part for part in MLP.split("\n") if part.startswith("def ") and "mode" in part)
     _, messages = migrated(MLP, (f"{model}\n", f"{model}\n    sizes = [{{}}]\n{training}        {line}\n"))
-    assert any("`sizes` may be changed here for some modes only" in message for message in messages) == refused
+    assert any("`sizes` may only be changed here for some modes" in message for message in messages) == refused
 
 
 def test_specs_that_nothing_reads_go() -> None:

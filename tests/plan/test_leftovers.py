@@ -97,7 +97,7 @@ def test_a_file_of_which_nothing_is_left_is_named_for_deletion(more: str, empty:
     sources = {"dress.py": f'"""Dress."""\n{imports.replace("import sys", "")}{more}{own}', "train.py": script}
     files = migrate_files(sources)
     (message,) = [finding.message for finding in files["dress.py"].findings if finding.code == "TFM001"]
-    assert message.endswith("; nothing else is in this file: delete it" if empty else "is removed")
+    assert message.endswith("; this file contains nothing else: delete it" if empty else "is removed")
     assert "class Parallel" not in files["dress.py"].after
 
 
@@ -271,9 +271,10 @@ def test_parts_of_what_one_unknown_call_gives_are_told_apart() -> None:
     text = text.replace("        serial.compile(", "        coder.compile(")
     after = migrate(text).after
     assert after.count("coder.compile(") == 2
-    assert "coder.fit(rate, gpus, batch_size=gpus)" in migrate(
-        text + "        coder.fit(rate, gpus, batch_size=gpus)\n"
-    ).after
+    assert (
+        "coder.fit(rate, gpus, batch_size=gpus)"
+        in migrate(text + "        coder.fit(rate, gpus, batch_size=gpus)\n").after
+    )
 
 
 def test_what_either_arm_compiles_is_compiled_whichever_runs() -> None:

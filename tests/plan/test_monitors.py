@@ -221,9 +221,14 @@ stop = {made}
     [
         ("watched", "super().__init__(watched, 'auto')", "Stop('val_near')", "watched, 'auto'", 'watched, "min"'),
         ("watched", "super().__init__(watched)", "Stop('a_acc')", "t__(watched)", 't__(watched, mode="max")'),
-        ("watched", "Base.__init__(self, watched)", "Stop('a_acc')",
-         "(self, watched)\n\n", '(self, watched, mode="max")\n\n'),
-        ("*args", "super().__init__(*args)", "Stop('val_near', 'auto')", "near', 'auto')", "near', \"min\")"),
+        (
+            "watched",
+            "Base.__init__(self, watched)",
+            "Stop('a_acc')",
+            "(self, watched)\n\n",
+            '(self, watched, mode="max")\n\n',
+        ),
+        ("*args", "super().__init__(*args)", "Stop('val_near', 'auto')", "near', 'auto')", 'near\', "min")'),
         ("*args", "super().__init__(*args)", "Base('val_near')", "Base('val_near')", "Base('val_near', mode=\"min\")"),
         ("", "super().__init__('val_near')", "Stop()", "'val_near')", "'val_near', mode=\"min\")"),
     ],
@@ -346,10 +351,10 @@ stops = [{calls}]
 @pytest.mark.parametrize(
     ("calls", "after"),
     [
-        ("made('near'), made('my_acc')", "mode=\"max\" if 'acc' in watched else \"min\""),
-        ("made('my_acc'), made('near')", "mode=\"max\" if 'acc' in watched else \"min\""),
+        ("made('near'), made('my_acc')", 'mode="max" if \'acc\' in watched else "min"'),
+        ("made('my_acc'), made('near')", 'mode="max" if \'acc\' in watched else "min"'),
         ("made('near'), made('far'), made('wide'), made('deep'), made('my_acc')", "mode=\"max\" if 'acc' in watched"),
-        ("made('near'), made(chosen())", "mode=\"max\" if 'acc' in watched else \"min\""),
+        ("made('near'), made(chosen())", 'mode="max" if \'acc\' in watched else "min"'),
         ("made('near'), made('far')", 'mode="min"'),
         ("made('near'), made('near')", 'mode="min"'),
     ],

@@ -75,8 +75,8 @@ def test_it_is_followed_from_one_file_to_another() -> None:
     files = migrate_files({"parallel.py": CLASS, "train.py": user})
     assert "ParallelModel" not in files["train.py"].after + files["parallel.py"].after
     assert [finding.message for finding in files["parallel.py"].findings] == [
-        "the class ParallelModel, which splits the batch among the GPUs, is removed; nothing else is in this file: "
-        "delete it"
+        "the class ParallelModel, which splits the batch among the GPUs, is removed; this file contains nothing "
+        "else: delete it"
     ]
 
 

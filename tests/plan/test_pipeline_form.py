@@ -86,7 +86,7 @@ def test_a_long_call_has_an_argument_a_line(width: int, lines: int) -> None:
 def test_arrays_in_a_file_are_reported() -> None:
     file = migrated('x, y = HDF5Matrix("x.h5", "x"), HDF5Matrix("x.h5", "y")')
     (message,) = [finding.message for finding in file.findings if finding.code == "TFM002"]
-    assert message.endswith("they are in a file, and a dataset would load all of it")
+    assert message.endswith("they are in a file, which a dataset would load completely")
 
 
 @pytest.mark.parametrize("asked", ["dataset", "gather"])

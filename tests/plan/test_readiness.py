@@ -51,7 +51,7 @@ def codes(code: str, target: str | None = None, head: str = HEAD) -> list[str]:
         ("tf.contrib.distribute.Monitor(x)", "TFM501", "(it was in 1.15): it is tensorflow.distribute"),
         ("from tensorflow import contrib; contrib.layers.flatten(x)", "TFM501", "tensorflow.contrib is not in"),
         ("import tensorflow.contrib.slim", "TFM501", "tensorflow.contrib is not in TensorFlow 2.21 (it was in 1.15)"),
-        ("keras.Sequential([]).add(x, activation='relu')", "TFM503", "Sequential.add() takes no argument `activation`"),
+        ("keras.Sequential([]).add(x, activation='relu')", "TFM503", "Sequential.add() has no argument `activation`"),
         ("tf.data.Dataset.from_tensors_slices(x)", "TFM502", "mean tensorflow.data.Dataset.from_tensor_slices?"),
         ("from tensorflow.python.keras._impl.keras import layers", "TFM502", "tensorflow.python.keras._impl is in no"),
         ("from tensorflow.python.estimator import run_config", "TFM501", "(it was in 1.15"),

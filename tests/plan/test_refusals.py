@@ -22,33 +22,36 @@ REFUSED = {
     "a parameter names the function whose callers are wanted": (
         "def spread(net, gpus):\n    return multi_gpu_model(net, gpus)\n",
         "the model is the parameter `net`, and no known call passes one: migrate the files that call spread() "
-        f"together with this one, or let them build the model in a strategy's scope{NO_COMPILE}",
+        f"together with this one, or have them build the model in a strategy's scope{NO_COMPILE}",
     ),
     "an object is made by calling its class": (
         "class Trainer:\n    def __init__(self, net):\n        self.net = multi_gpu_model(net, 2)\n",
         "the model is the parameter `net`, and no known call passes one: migrate the files that call Trainer() "
-        f"together with this one, or let them build the model in a strategy's scope{NO_COMPILE}",
+        f"together with this one, or have them build the model in a strategy's scope{NO_COMPILE}",
     ),
     "a name that nothing defines": (
         "parallel = multi_gpu_model(tower, 2)\n",
-        "the model is the name tower, which no file given defines: define it, or import it by its name",
+        "the model is the name tower, which none of the given files defines: define it, or import it by name",
     ),
     "an attribute of a name that nothing defines": (
         "parallel = multi_gpu_model(self.net, 2)\n",
-        f"the model is the attribute `net` of the name self, which no file given defines: define it{NO_COMPILE}",
+        (
+            "the model is the attribute `net` of the name self, which none of the given files defines: define "
+            f"it{NO_COMPILE}"
+        ),
     ),
     "a misspelt module": (
         "def spread():\n    return keras.util.multi_gpu_model(Sequential([Dense(1)]), 2)\n",
-        "no version of Keras has keras.util.multi_gpu_model: if keras.utils.multi_gpu_model is meant, name that",
+        "no version of Keras has keras.util.multi_gpu_model: if keras.utils.multi_gpu_model is meant, write that",
     ),
     "the places that share no caller": (
         "import keras\n\n\ndef net(metric=keras.metrics.Precision()):\n    return Sequential([Dense(1)]), metric\n\n\n"
         "class Trainer:\n    def __init__(self):\n        self.net, self.metric = net()\n\n"
         "    def train(self, gpus):\n        parallel = multi_gpu_model(self.net, gpus)\n"
         '        parallel.compile("sgd", "mse", [self.metric])\n        parallel.set_weights(self.best)\n',
-        "its optimizer or a part of its model is made elsewhere, and no caller of both was found: line 11 of "
-        "train.py and line 17 of train.py, in __init__(). No copy can be trained instead: after set_weights() at line "
-        "22 of train.py it would not have the weights of the model",
+        "its optimizer or a part of its model is created elsewhere, and no caller of both was found: line 11 of "
+        "train.py and line 17 of train.py, in __init__(). No copy can be trained instead: after set_weights() at "
+        "line 22 of train.py it would not have the weights of the model",
     ),
 }
 

@@ -93,7 +93,7 @@ def test_the_second_of_two_names_the_first_training() -> None:
     file = check_migrated(f"{IMPORTS}{FIRST}{second}\n\nfirst(x, y)\nsecond(x, y)\n")
     (said,) = [finding for finding in file.findings if finding.code == "TFM414"]
     assert (said.action, said.line) == ("warn", 14)
-    assert "as at line 10; make one strategy and use it for both" in said.message
+    assert "as at line 10; create one strategy and use it for both" in said.message
 
 
 @pytest.mark.parametrize(

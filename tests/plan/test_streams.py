@@ -134,7 +134,7 @@ FLOW = "from keras.preprocessing.image import ImageDataGenerator\n"
 def test_of_one_that_is_given_an_iterator_the_last_batches_are_kept(before: str, argument: str) -> None:
     text, findings = migrated(f"{before}parallel.fit_generator(plain({argument}), 5)\n")
     assert f"model.fit(as_dataset_of(plain({argument})), steps_per_epoch=5)" in text
-    assert f"it is given `{argument}`, which may remember its position" in findings[0].message
+    assert f"it gets `{argument}`, which may remember its position" in findings[0].message
 
 
 def test_an_option_of_the_command_line_has_no_position() -> None:

@@ -60,7 +60,7 @@ def assigned(parallel: Parallel, model: Layer | None, path: Path) -> Plain:
     if owners is None:
         raise UserError(
             f"{path}: its weights are those of {', '.join(scopes)}, which do not fit the layers of the plain model: "
-            f"{', '.join(_makers(model))}; give that of the model that was trained as --model"
+            f"{', '.join(_makers(model))}; pass the model that was trained as --model"
         )
     return Plain(model, parallel.weights, {weight.name: owners[weight.scope] for weight in parallel.weights})
 
@@ -120,7 +120,7 @@ def _refuse_equal_layers(weights: Iterable[Weight], path: Path) -> None:
             digits = [[int(number) for number in re.findall(r"\d+", name)] for name in (first, other)]
             if re.sub(r"_?\d+", "", first) != re.sub(r"_?\d+", "", other) or digits[0] >= digits[1]:
                 raise UserError(
-                    f"{path}: holds only weights, and the layers {first} and {other} have the same shapes, so nothing "
-                    "tells which comes first; give the architecture of the plain model with --model FILE "
+                    f"{path}: holds only weights, and the layers {first} and {other} have the same shapes, so "
+                    "nothing tells which comes first; pass the architecture of the plain model with --model FILE "
                     "(what model.to_json() returns, a .keras or a whole .h5 file)"
                 )

@@ -53,9 +53,10 @@ def convert(old: Path, new: Path, plain_model: Path | None = None) -> Converted:
                     layouts.link_by_class(target, plain)
                 except layouts.NoPlace as layer:
                     raise UserError(
-                        f"{old}: where a {ENDING} file keeps the weights of the layer {layer} cannot be determined; "
-                        f"write to a name that ends in .h5 alone, which load_weights of both Keras versions reads"
-                        + ("" if saved.model or model else ", or give the plain model's architecture with --model")
+                        f"{old}: the place in a {ENDING} file for the weights of the layer {layer} cannot be "
+                        "determined; write to a name that ends in just .h5, which load_weights of both Keras "
+                        "versions reads"
+                        + ("" if saved.model or model else ", or pass the plain model's architecture with --model")
                     ) from None
     layers = sum(bool(plain.below(layer)) for layer in plain.model.inner)
     return Converted(saved.template, layers, len(saved.weights), saved.has_optimizer)

@@ -88,7 +88,7 @@ def _parts(layer: Layer, weights: Sequence[Weight], place: str) -> Iterator[tupl
     elif layer.class_name == "TimeDistributed" and len(layer.inner) == 1:
         yield from _parts(layer.inner[0], weights, f"{place}layer/")
     elif layer.class_name in _FUSED:
-        raise NoPlace(f"{layer.name} ({layer.class_name}, of which tf_keras alone reads the weights)")
+        raise NoPlace(f"{layer.name} ({layer.class_name}, whose weights only tf_keras can read)")
     elif layer.class_name and not layer.inner and all(weight.name.count("/") == 1 for weight in weights):
         yield place, weights
     else:

@@ -59,7 +59,7 @@ def read(file: h5py.File, path: Path) -> Parallel:
     if not template or not (_is_parallel(model, template) if model else _looks_parallel(layers, template, weights)):
         raise UserError(
             f"{path}: a parallel model did not save this: {len(holding)} of its {len(layers)} layers hold weights, "
-            "but one layer, the template, holds them all in such a file; the plain model may load it as it is"
+            "but in such a file a single layer, the template, holds them all; the plain model may be able to load it"
         )
     return Parallel(
         template=template,
@@ -83,9 +83,9 @@ def _looks_parallel(layers: list[str], template: str, weights: dict[str, list[st
 def _what_else(file: h5py.File) -> str:
     if "layers" in file or "_layer_checkpoint_dependencies" in file:
         return (
-            "is in the layout of .weights.h5, which multi_gpu_model never wrote; the plain model may load it as it is"
+            "is in the layout of .weights.h5, which multi_gpu_model never wrote; the plain model may be able to load it"
         )
-    return "is an HDF5 file, but not one that Keras saved a model or its weights in"
+    return "is an HDF5 file, but holds no model or weights saved by Keras"
 
 
 def _names(group: h5py.Group, attribute: str) -> Iterator[str]:

@@ -74,7 +74,7 @@ def read(path: Path) -> list[Item]:
     if path.is_dir():
         files = sorted(path.rglob(FILE))
         if not files:
-            raise UserError(f"--batch {path}: there is no {FILE} in this folder")
+            raise UserError(f"--batch {path}: this folder contains no {FILE}")
         items = [
             replace(item, name=f"{file.parent.relative_to(path)}/{item.name}") if file.parent != path else item
             for file in files
@@ -85,7 +85,7 @@ def read(path: Path) -> list[Item]:
     names = [item.name for item in items]
     for name in names:
         if names.count(name) > 1:
-            raise UserError(f"{path}: {names.count(name)} programs are called {name!r}; give each a `name` of its own")
+            raise UserError(f"{path}: {names.count(name)} programs are called {name!r}; give each its own `name`")
     return items
 
 
@@ -99,7 +99,7 @@ def _of_file(path: Path) -> list[Item]:
         raise UserError(f"{path}: unknown {unknown[0]!r}; a batch has [defaults] and [[program]]")
     programs = document.get("program")
     if not isinstance(programs, list) or not programs:
-        raise UserError(f"{path}: no [[program]] in it")
+        raise UserError(f"{path}: contains no [[program]]")
     return [
         _item(path, number, {**document.get("defaults", {}), **program}) for number, program in enumerate(programs, 1)
     ]

@@ -48,7 +48,7 @@ def check(
     if watch:
         if paths == ("-",) or write_baseline or show_files or add_skips:
             others = "`-`, --write-baseline, --add-skips and --show-files"
-            raise click.UsageError(f"--watch checks files again and again; leave {others} out")
+            raise click.UsageError(f"--watch checks files repeatedly; leave out {others}")
         from tfmigrate.cli import watching
 
         watching.watch(lambda: _report(paths, changed, choices), lambda: paths_of(paths, changed), chosen)
@@ -97,7 +97,7 @@ def _write_baseline(result: Result, path: Path) -> int:
     for file in result.errors:
         complain(f"{file.path}: {file.error}")
     count = baseline.save(path, baseline.entries(path, result))
-    say(f"{path}: {count} finding{'' if count == 1 else 's'} taken as known.")
+    say(f"{path}: {count} finding{'' if count == 1 else 's'} recorded as known.")
     return COULD_NOT_RUN if result.errors else 0
 
 

@@ -36,9 +36,9 @@ def fix(
     Exit code: 0 all done, 1 something refused or left (--diff: a patch exists), 2 could not run.
     """
     if diff and options["format"] is not None:
-        raise click.UsageError("--diff prints a patch; leave --format out, or use check for a report")
+        raise click.UsageError("--diff prints a patch; leave out --format, or use check for a report")
     if interactive and (diff or paths == ("-",)):
-        raise click.UsageError("--interactive asks before it writes files; leave --diff and `-` out")
+        raise click.UsageError("--interactive asks before it writes files; leave out --diff and `-`")
     choices = choices_of(paths, options, stdin_filename)
     if diff:
         return choices.exit_code(_print_patch(paths, changed, stdin_filename, choices))

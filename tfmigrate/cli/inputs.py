@@ -67,18 +67,18 @@ _PIPELINE_OPTIONS = (
     click.option(
         "--select", multiple=True, callback=_codes, metavar="CODE", help="Only these rules (TFM2: all TFM2xx)."
     ),
-    click.option("--ignore", multiple=True, callback=_codes, metavar="CODE", help="All rules but these."),
+    click.option("--ignore", multiple=True, callback=_codes, metavar="CODE", help="All rules except these."),
     click.option(
         "--exclude",
         multiple=True,
         callback=_codes,
         metavar="PATTERN",
-        help="Skip these files; patterns as in .gitignore.",
+        help="Skip these files (patterns as in .gitignore).",
     ),
     click.option(
         "--unsafe-fixes/--no-unsafe-fixes",
         default=None,
-        help="Also rewrite where that changes what the program does.",
+        help="Also make rewrites that change what the program does.",
     ),
     click.option("--format", type=click.Choice(get_args(settings.Format)), help="Format of the report."),
     click.option(
@@ -128,7 +128,7 @@ _PIPELINE_OPTIONS = (
         "--stdin-filename",
         metavar="PATH",
         default=STDIN,
-        help="The file name of what `-` reads; it decides which settings apply.",
+        help="The file name for `-`; it decides which settings apply.",
     ),
 )
 
@@ -159,10 +159,10 @@ def choices_of(paths: Sequence[str], options: dict[str, Any], stdin_filename: st
     output = Output(options.pop("output_file"), colour, statistics, quiet, options.pop("also"))
     exit_zero, config, isolated = options.pop("exit_zero"), options.pop("config"), options.pop("isolated")
     if config and isolated:
-        raise click.UsageError("--isolated reads no configuration file; leave --config out")
+        raise click.UsageError("--isolated reads no configuration file; leave out --config")
     chosen = _settings(paths, options, stdin_filename, config, isolated)
     if statistics and chosen.format not in ("text", "grouped", "json"):
-        raise click.UsageError(f"--statistics comes as text or json, not as {chosen.format}; leave one of them out")
+        raise click.UsageError(f"--statistics supports text and json, not {chosen.format}; leave one of them out")
     return Choices(chosen, output, exit_zero)
 
 

@@ -49,7 +49,7 @@ def resolve(named: Named, settings: Settings, scratch: Path) -> tuple[Program, P
     """
     root = named.program or named.start
     if named.driver is not None and named.new is not None:
-        raise UserError("--driver is migrated with the program's copy; leave NEW out")
+        raise UserError("--driver is migrated with the program's copy; leave out NEW")
     old = _found(named.old, named, root)
     if root is not None and not old.script.resolve().is_relative_to(root.resolve()):
         raise UserError(f"{named.old} is not in {root}, the folder given for the program")
@@ -57,7 +57,7 @@ def resolve(named: Named, settings: Settings, scratch: Path) -> tuple[Program, P
     start = named.start or named.program
     if NOTEBOOK in (old.script.suffix, new.script.suffix if new else ""):
         if root is not None:
-            raise UserError("verify runs a notebook in its own folder; leave --program and --cwd out")
+            raise UserError("verify runs a notebook in its own folder; leave out --program and --cwd")
         new = new or _migrated(named, old, settings, scratch)
         return _as_script(old, scratch / "old"), _as_script(new, scratch / "new"), None
     if named.driver is not None:
@@ -79,7 +79,7 @@ def _found(name: Path, named: Named, root: Path | None) -> Program:
         inside = root is not None and name.resolve().is_relative_to(root.resolve())
         return Program(root.resolve() if inside and root else name.resolve().parent, name)
     if name.is_dir():
-        raise UserError(f"{name}: is a folder; name the script in it, or run a module of it with -m")
+        raise UserError(f"{name}: is a folder; name a script in it, or run one of its modules with -m")
     if re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)+", str(name)) and name.suffix not in (".py", NOTEBOOK):
         home = (root or Path.cwd()).resolve()
         return Program(home, _module(home, str(name)), True)
@@ -101,7 +101,7 @@ def _module(root: Path, name: str) -> Path:
     for path in (base.with_name(f"{base.name}.py"), base / "__main__.py"):
         if path.is_file():
             return path
-    raise UserError(f"-m {name}: there is no such module in {root}, neither {base.name}.py nor {base.name}/__main__.py")
+    raise UserError(f"-m {name}: no such module in {root}, neither {base.name}.py nor {base.name}/__main__.py")
 
 
 def _migrated(named: Named, old: Program, settings: Settings, scratch: Path) -> Program:
@@ -137,7 +137,7 @@ def _with_driver(old: Program, driver: Path, folder: Path) -> Program:
     copy_program(old.root, folder, Limits().largest_copied_file)
     place = folder / driver.name
     if place.exists():
-        raise UserError(f"--driver {driver}: the program has a file of this name already")
+        raise UserError(f"--driver {driver}: the program already has a file of this name")
     place.write_bytes(read(driver))
     return replace(old, root=folder, script=place)
 

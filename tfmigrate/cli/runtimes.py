@@ -26,7 +26,7 @@ def runtimes(make: str | None, form: str) -> int:
     code = 0
     for name in dict.fromkeys(known.MAKES.values()) if make == "all" else [make] if make else []:
         if name in known.RECIPES:
-            say(f"Building {name}, unless it is there already ...")
+            say(f"Building {name}, unless it already exists ...")
         try:
             known.make(name)
         except known.CannotMake as error:
@@ -55,7 +55,7 @@ def runtimes(make: str | None, form: str) -> int:
     for gpu in gpus:
         write(f"GPU: {gpu}\n")
     if not gpus:
-        write("No GPU found: logical CPUs stand in for the replicas.\n")
+        write("No GPU found: replicas run on logical CPUs.\n")
     for kind, recipe in known.MAKES.items():
         if not any(kind in runtime.kinds for runtime in discovered):
             write(f"No runtime for {kind}: `tfmigrate runtimes --make {recipe}` builds one.\n")

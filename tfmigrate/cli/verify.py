@@ -31,28 +31,33 @@ LEVELS = ("auto", "namespaces", "bubblewrap", "landlock", "none")
 @click.argument("old", type=click.Path(path_type=Path), required=False)
 @click.argument("new", type=click.Path(path_type=Path), required=False)
 @click.option("--smoke", is_flag=True, help="Train one step and compare its loss.")
-@click.option("--thorough", is_flag=True, help="Train as long as the scripts ask for; run every control.")
+@click.option("--thorough", is_flag=True, help="Train as long as the scripts do; run every control.")
 @click.option("--budget", type=click.IntRange(min=1), metavar="N", help="Train at most N steps in total (default 30).")
 @click.option(
     "--time-limit",
     type=click.FloatRange(min=1),
     metavar="SECONDS",
-    help="Stop after this time and report what is known.",
+    help="Stop after this time and report the results so far.",
 )
 @click.option("-m", "module", metavar="MODULE", help="Run a module, as `python -m` does; OLD and NEW are folders.")
 @click.option("--driver", type=click.Path(path_type=Path), metavar="FILE", help="A script that runs OLD's library.")
-@click.option("--program", type=click.Path(path_type=Path), metavar="DIR", help="The program's folder, copied whole.")
+@click.option(
+    "--program", type=click.Path(path_type=Path), metavar="DIR", help="The program's folder, copied as a whole."
+)
 @click.option("--cwd", type=click.Path(path_type=Path), metavar="DIR", help="Where in that folder the scripts start.")
 @click.option(
-    "--setup", type=click.Path(path_type=Path), metavar="FILE", help="A script to run first, to make stand-in data."
+    "--setup",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A script to run first, to create stand-in data.",
 )
 @click.option("--stub", "stubs", multiple=True, metavar="MODULE=FILE", help="Import FILE instead of a module.")
 @click.option("--replicas", type=click.IntRange(min=2), metavar="N", help="Devices to train on (default: as OLD asks).")
 @click.option("--from", "written_for", metavar="VERSION", help="What OLD was written for, e.g. keras==2.2.4.")
 @click.option("--old-python", type=click.Path(path_type=Path), metavar="P", help="Interpreter with an old TensorFlow.")
 @click.option("--new-python", type=click.Path(path_type=Path), metavar="P", help="Interpreter with TensorFlow 2.16+.")
-@click.option("--no-packages", is_flag=True, help="Install no packages that OLD needs beside its TensorFlow.")
-@click.option("--require-genuine", is_flag=True, help="Inconclusive without a run on an old TensorFlow.")
+@click.option("--no-packages", is_flag=True, help="Do not install the packages that OLD needs besides TensorFlow.")
+@click.option("--require-genuine", is_flag=True, help="Without a run on an old TensorFlow, be inconclusive.")
 @click.option("--report", "folder", type=click.Path(path_type=Path), metavar="DIR", help="Write report.html and more.")
 @click.option(
     "--format", "form", type=click.Choice(("text", "json", "junit")), default="text", help="Format of the verdict."
@@ -86,15 +91,13 @@ LEVELS = ("auto", "namespaces", "bubblewrap", "landlock", "none")
     default="auto",
     help="How runs are isolated (default: the strongest way available).",
 )
-@click.option("--args", "arguments", default="", metavar="ARGS", help="Command line of both scripts, in one string.")
-@click.option(
-    "--env", multiple=True, metavar="NAME=VALUE", help="Set in the environment of both scripts; may be repeated."
-)
+@click.option("--args", "arguments", default="", metavar="ARGS", help="Command line of both scripts, as one string.")
+@click.option("--env", multiple=True, metavar="NAME=VALUE", help="Set in the environment of both scripts (repeatable).")
 @click.option("--epochs", type=click.IntRange(min=1), metavar="N", help="Train at most this many epochs.")
 @click.option("--steps", type=click.IntRange(min=1), metavar="N", help="Train at most this many steps per epoch.")
 @click.option("--subset", type=click.IntRange(min=1), metavar="N", help="Train on at most this many samples per epoch.")
 @click.option(
-    "--as-written", is_flag=True, help="Change nothing in the scripts; compare runs with many seeds by statistics."
+    "--as-written", is_flag=True, help="Leave the scripts unchanged; compare runs with many seeds statistically."
 )
 @click.option(
     "--pairs", type=click.IntRange(min=1), metavar="N", help="With --as-written: this many seeds (default 20)."
@@ -127,7 +130,7 @@ def verify(
     if batch is None and old is None:
         raise click.UsageError("Missing argument 'OLD'.")
     if batch is not None and (old is not None or pull_request or options["time_limit"]):
-        raise click.UsageError("--batch takes its programs from a file; leave out OLD, --pull-request and --time-limit")
+        raise click.UsageError("--batch reads its programs from a file; leave out OLD, --pull-request and --time-limit")
     try:
         from tfmigrate.verify.report import page, terminal  # noqa: F401 - what the report needs is asked for before the runs.
     except ModuleNotFoundError as error:
@@ -155,7 +158,7 @@ def verified(old: Path, new: Path | None, options: dict[str, Any], folder: Path 
     from tfmigrate.verify.judge.stopping import time_limit
 
     if options["smoke"] and (options["thorough"] or options["as_written"] or options["budget"]):
-        raise click.UsageError("--smoke looks at the first step alone; leave --thorough, --as-written and --budget out")
+        raise click.UsageError("--smoke only compares the first step; leave out --thorough, --as-written and --budget")
     if options["cwd"] and not options["cwd"].is_dir():
         raise UserError(f"--cwd {options['cwd']}: no such folder")
     if options["pairs"] and not options["as_written"]:
@@ -274,7 +277,7 @@ def _words(arguments: str) -> tuple[str, ...]:
     try:
         return tuple(shlex.split(arguments))
     except ValueError as error:
-        raise UserError(f"--args {arguments!r}: {str(error).lower()}; write it as on a shell's command line") from None
+        raise UserError(f"--args {arguments!r}: {str(error).lower()}; write it as on a shell command line") from None
 
 
 def write_report(report: Report, folder: Path) -> Path:
@@ -297,4 +300,4 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError(f"--report {folder}: cannot be made: {error.strerror}") from None
+        raise UserError(f"--report {folder}: cannot be created: {error.strerror}") from None

@@ -190,9 +190,7 @@ class _Fitting:
             return None  # As wide as before.
         return newline.join([line[:head].rstrip(), *(deeper + part for part in body), indent + line[tail:]])
 
-    def _pair_to_open(
-        self, line: str, tokens: _Tokens, outer: Sequence[_Pair], hanging: _Hanging
-    ) -> _Pair | None:
+    def _pair_to_open(self, line: str, tokens: _Tokens, outer: Sequence[_Pair], hanging: _Hanging) -> _Pair | None:
         """The last of some brackets, if there is one behind which enough of a line goes to make it fit."""
         filled = [pair for pair in outer if pair.opening + 1 < pair.closing]
         calls = [pair for pair in filled if not _is_subscript(tokens, pair)]

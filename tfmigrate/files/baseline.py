@@ -90,7 +90,7 @@ def read(baseline: Path) -> Counter[Entry]:
         document = json.loads(regular.read(baseline))
     except FileNotFoundError:
         raise BaselineError(
-            f"{baseline}: there is no such baseline; create it with: tfmigrate check --write-baseline {baseline}"
+            f"{baseline}: no such baseline; create it with: tfmigrate check --write-baseline {baseline}"
         ) from None
     except (OSError, ValueError, RecursionError) as error:
         reason = getattr(error, "strerror", None) or error

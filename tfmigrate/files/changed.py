@@ -27,7 +27,9 @@ def changed_files(paths: Sequence[str], revision: str | None) -> list[str]:
     if revision is None:
         revision = next((branch for branch in BRANCHES if _is_revision(branch)), "HEAD")
     elif not _is_revision(revision):
-        raise UserError(f"--changed: git knows no revision {revision!r}; write --changed=REV, paths come without it")
+        raise UserError(
+            f"--changed: git knows no revision {revision!r}; write --changed=REV, and pass paths separately"
+        )
     base = _git("merge-base", "HEAD", revision).strip()
     listed = _differing(top, base, paths)
     new = _git("ls-files", "--others", "--exclude-standard", "--full-name", "-z", "--", *paths).split("\0")
@@ -77,7 +79,7 @@ def _git(*arguments: str) -> str:
     except subprocess.CalledProcessError as error:
         reason = os.fsdecode(error.stderr).strip().splitlines()[-1:] or [f"git {arguments[0]} failed"]
         if "not a git repository" in reason[0]:
-            raise UserError("--changed asks git, and this folder is not a git repository; leave it out") from None
+            raise UserError("--changed needs a git repository, and this folder is not in one; leave it out") from None
         raise UserError(f"--changed: {reason[0].removeprefix('fatal: ')}") from None
     except subprocess.TimeoutExpired as error:
         waited = f"git {arguments[0]} did not answer within {error.timeout:g} seconds"

@@ -88,7 +88,7 @@ class Notebook:
     def _with_program(self, program: str, clear_outputs: bool) -> str:
         bodies = _SEAM.split(program)
         if list(map(int, bodies[1::2])) != [cell.number for cell in self.cells[1:]]:
-            raise SourceError("the change would reach over several cells; left as it is; put them into one cell first")
+            raise SourceError("the change would span several cells; left as it is; put them into one cell first")
         changes: list[tuple[_Value, str]] = []
         for cell, body in zip(self.cells, bodies[::2], strict=True):
             body = body.removesuffix("\n")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 NOTEBOOK = ".ipynb"
 SUFFIXES = (".py", NOTEBOOK)
-_NEVER = "is never searched: it holds installed packages or version control; name its files"
+_NEVER = "is never searched, because it holds installed packages or version control; name files in it"
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,7 @@ class _Search:
             return []
         except OSError as error:
             self.odd_ignores = True
-            self.skip(path, f"cannot be read ({error.strerror}), so nothing is left out for it")
+            self.skip(path, f"cannot be read ({error.strerror}), so its patterns are ignored")
             return []
         patterns = well_formed([line for line in lines if line.strip() and not line.startswith("#")])
         return [(compiled(patterns), folder)] if patterns else []

@@ -47,7 +47,7 @@ def decode(data: bytes) -> Source:
         raise SourceError(f"line 1: {error}; fix the encoding cookie or save the file as UTF-8") from None
     source = Source(text, encoding)
     if encode(source, text) != data:
-        raise SourceError(f"its bytes do not survive reading and writing as {encoding}; save the file as UTF-8")
+        raise SourceError(f"its bytes would change when read and written as {encoding}; save the file as UTF-8")
     return source
 
 
@@ -103,7 +103,7 @@ def explain_syntax_error(text: str, line: int, message: str, numbering: Numberin
         for what, pattern in _PYTHON_2:
             if re.search(pattern, bare[number - 1].split("#")[0]):
                 return (
-                    f"{numbering.words(number)}: looks like Python 2: {what}: {lines[number - 1].strip()[:60]}; "
+                    f"{numbering.words(number)}: this looks like Python 2: {what}: {lines[number - 1].strip()[:60]}; "
                     "run 2to3 -w (Python 3.12 or older) or futurize on it first, then tfmigrate again"
                 )
     shown = f": {lines[line - 1].strip()[:60]}" if named else ""

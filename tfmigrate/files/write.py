@@ -71,7 +71,7 @@ def _check(change: Change) -> None:
     except OSError as error:
         raise WriteError(path, f"cannot be read again before writing: {error.strerror}") from None
     if current != change.before:
-        raise WriteError(path, "was changed by another program in the meantime; left as it is; run tfmigrate again")
+        raise WriteError(path, "another program changed it in the meantime; left as it is; run tfmigrate again")
     # The mode says it too, because os.access grants root everything.
     if not mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(path, os.W_OK):
         raise WriteError(path, "is read-only; left as it is; make it writable (chmod u+w) and run tfmigrate again")

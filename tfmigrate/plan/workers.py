@@ -74,7 +74,7 @@ def _save_by_chief(draft: Draft, uses: Iterable[Use]) -> bool:
     """
     saves = {use.call: use for use in uses if use.method in _SAVES and use.site.frame.module is draft.module}
     helper = Helper.of(draft, _HELPER)
-    story = "every worker calls {}(), as they all must, and only the chief writes to the path"
+    story = "every worker must call {}(), but only the chief writes to the path"
     writing = [
         call
         for call, use in saves.items()
@@ -114,7 +114,7 @@ def plan_onto_workers(facts: ProgramFacts, drafts: Mapping[Module, Draft], migra
     for strategy in wanted:
         draft = drafts[strategy.site.frame.module]
         if len(strategies) > 1:
-            moved: _Moved | str = "several machines share one strategy, and this makes more"
+            moved: _Moved | str = "several machines share one strategy, and this creates more"
         elif strategy.node not in ours and strategy.node in set(_of_run_configs(facts)):
             moved = "an Estimator that stays trains under it"
         else:
@@ -124,8 +124,8 @@ def plan_onto_workers(facts: ProgramFacts, drafts: Mapping[Module, Draft], migra
         elif draft.change(
             codes.ONTO_WORKERS,
             strategy.node,
-            "MirroredStrategy becomes a MultiWorkerMirroredStrategy, made before all else, over the GPUs that each "
-            "worker of TF_CONFIG sees",
+            "MirroredStrategy becomes a MultiWorkerMirroredStrategy, created before everything else, over the GPUs "
+            "that each worker in TF_CONFIG sees",
         ):
             draft.edits[:] = [edit for edit in draft.edits if edit not in moved.instead_of] + list(moved.edits)
             _what_belongs_to_it(
@@ -219,7 +219,7 @@ def _say_unseeded(draft: Draft) -> None:
         draft.say(codes.DATA_OF_WORKERS, call, UNSEEDED, "warn")
 
 
-KERAS_2 = "Keras 3 cannot train over several machines: TF_USE_LEGACY_KERAS=1 and the package tf_keras"
+KERAS_2 = "Keras 3 cannot train on several machines; this needs TF_USE_LEGACY_KERAS=1 and the package tf_keras"
 
 
 _SEEDERS = {"numpy.random": "numpy.random.seed", "random": "random.seed", "sklearn": "numpy.random.seed"}
@@ -229,9 +229,7 @@ _SPLITTERS = frozenset(
 )
 _DRAWS_NOTHING = frozenset({"seed", "get_state", "set_state", "getstate", "setstate"})
 _GENERATORS = frozenset({"RandomState", "default_rng", "Random"})
-UNSEEDED = (
-    "each worker draws random numbers of its own here, and its data with them: seed them, so that all draw the same"
-)
+UNSEEDED = "each worker draws its own random numbers for its data here: seed them, so that all draw the same"
 
 
 def unseeded(facts: Facts) -> cst.Call | None:
@@ -256,6 +254,6 @@ def _draws_from(call: cst.Call, name: str) -> str | None:
 
 def _data_story(method: str) -> str:
     return (
-        f"each worker draws its own batches for {method}(): give it a tf.data.Dataset of global batches in one "
-        "order for all, and state its auto_shard_policy (DATA: each keeps its part)"
+        f"each worker draws its own batches for {method}(): pass a tf.data.Dataset of global batches in the same "
+        "order for all, and set its auto_shard_policy (DATA: each keeps its part)"
     )

@@ -69,7 +69,7 @@ def returned_by(function: cst.FunctionDef | cst.Lambda) -> Together | str | None
     known = [part for part in parts if part is not None]
     kinds = {(part.kind, len(part.parallel)) for part in known}
     if len(known) < len(parts) or len(kinds) != 1:
-        gives = f"{function.name.value}() gives back more than the parallel model and the model itself"
+        gives = f"{function.name.value}() returns more than the parallel model and the model itself"
         return f"{gives}: let it return the parallel model"
     parallel = tuple(map(any, zip(*(part.parallel for part in known), strict=True)))
     return Together(known[0].kind, parallel)

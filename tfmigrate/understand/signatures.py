@@ -32,13 +32,13 @@ def _misfit(params: cst.Parameters, call: cst.Call, bound: int) -> str | None:
     named = {arg.keyword.value for arg in call.args if arg.keyword is not None}
     known = {param.name.value for param in (*params.params, *params.kwonly_params)}
     if given > len(declared) and not isinstance(params.star_arg, cst.Param):
-        return f"it passes {given - bound} arguments by position, and there are {len(declared) - bound}"
+        return f"it passes {given - bound} positional arguments, but at most {len(declared) - bound} are accepted"
     unknown = sorted(named - known)
     if unknown and params.star_kwarg is None:
-        return f"there is no parameter `{unknown[0]}`"
+        return f"it has no parameter `{unknown[0]}`"
     twice = sorted(named & {param.name.value for param in declared[:given]})
     if twice and twice[0] in known:
         return f"it passes `{twice[0]}` twice"
     required = (param for param in (*declared[given:], *params.kwonly_params) if param.default is None)
     missing = [param.name.value for param in required if param.name.value not in named]
-    return f"it passes no `{missing[0]}`" if missing else None
+    return f"it does not pass `{missing[0]}`" if missing else None

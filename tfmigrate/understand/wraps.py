@@ -103,8 +103,8 @@ class _Passed:
                 continue
             place = parameters.index(keyword) if keyword in parameters else position if keyword is None else -1
             if not 0 <= place < len(parameters):
-                what = f"`{keyword}=`, which it never had" if keyword else f"more than {len(parameters)} arguments"
-                problem = f"it is given {what}"
+                what = f"`{keyword}=`, which does not exist" if keyword else f"more than {len(parameters)} arguments"
+                problem = f"it gets {what}"
                 continue
             key = WRAP_PARAMETERS[place] if place < 2 else parameters[place]
             nodes[key], values[key] = argument.value, value

@@ -130,7 +130,7 @@ def _plan_one(training: Training, draft: Draft, form: Pipeline) -> PlannedPipeli
     over_workers = draft.settings.over_workers
     pipeline = _pipeline(training, draft, form)
     if isinstance(pipeline, str):
-        message = f"fit() keeps its arrays, with the batch size of all replicas together: {pipeline}"
+        message = f"fit() keeps its arrays, with the global batch size: {pipeline}"
         if over_workers:
             message = f"fit() keeps its arrays, which every worker shuffles in its own order: {pipeline}"
         draft.say(codes.ARRAYS_TO_DATASET, use.call, message, "warn")
@@ -143,7 +143,7 @@ def _plan_one(training: Training, draft: Draft, form: Pipeline) -> PlannedPipeli
 def _pipeline(training: Training, draft: Draft, form: Pipeline) -> PlannedPipeline | str:
     if form == "arrays":
         asked = draft.settings.pipeline == "arrays"
-        return "the settings ask for it" if asked else "they are in a file, and a dataset would load all of it"
+        return "as the settings ask" if asked else "they are in a file, which a dataset would load completely"
     keep_batch = draft.settings.batch == "keep" or draft.settings.over_workers
     names = _names(training, draft, gathers=form == "gather")
     return plan_pipeline(draft.module, draft.facts, training.use, names, training.replicas, keep_batch)

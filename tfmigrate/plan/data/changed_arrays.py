@@ -33,9 +33,9 @@ def check(context: Context) -> Iterator[CallChange]:
         changed = next(_changed(use, arrays, context), None) if arrays else None
         if changed is not None:
             message = (
-                f"{changed} changes these arrays while fit() trains: old Keras read them anew for each batch, today's "
-                "and tf.data keep the values that they had when fit() began; make the batches in a Sequence, or call "
-                "fit() once for each epoch"
+                f"{changed} changes these arrays while fit() trains: old Keras read them again for each batch, but "
+                "today's Keras and tf.data keep the values from the start of fit(); create the batches in a "
+                "Sequence, or call fit() once per epoch"
             )
             yield CallChange(codes.CHANGED_ARRAYS, use.call, message, action="warn")
 

@@ -33,19 +33,19 @@ def check(context: Context) -> Iterator[CallChange]:
         name = last_attribute(call.func)
         node, parameter = given.get(call, (None, ""))
         if isinstance(call.func, cst.Attribute) and name == _MAKERS[0] and node is not None:
-            anew = "; each validation begins with its first batch, while old Keras continued" if parameter else ""
-            message = f"a Dataset of TensorFlow 2 has no {name}(): Keras is given the dataset itself{anew}"
+            anew = "; each validation starts with its first batch, where old Keras continued" if parameter else ""
+            message = f"a Dataset of TensorFlow 2 has no {name}(): the dataset itself is passed{anew}"
             yield CallChange(codes.TENSORFLOW_1, call, message, Replace(call, (call.func.value,)))
         else:
             message = (
-                f"a Dataset of TensorFlow 2 has no {name}() (AttributeError): give the dataset itself to fit(), or "
-                "loop over it; what get_next() returned stood for a new batch in each step, and is one batch now"
+                f"a Dataset of TensorFlow 2 has no {name}() (AttributeError): pass the dataset itself to fit(), or "
+                "loop over it; get_next() used to mean a new batch in each step, and now returns a single batch"
             )
             yield CallChange(codes.TENSORFLOW_1, call, message, action="warn")
     for node in facts.module.all_of(cst.Attribute):
         if node.attr.value in _TYPES and _is_dataset(node.value, facts):
             getter = f"{_OF_V1}get_{node.attr.value}"
-            message = f"a Dataset of TensorFlow 2 has no {node.attr.value}: {getter}() tells it"
+            message = f"a Dataset of TensorFlow 2 has no {node.attr.value}: {getter}() returns it"
             code = (f"{context.tf}{getter.removeprefix('tensorflow')}(", node.value, ")")
             yield CallChange(codes.TENSORFLOW_1, node, message, Replace(node, code))
 

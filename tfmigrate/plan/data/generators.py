@@ -80,7 +80,7 @@ class Restarts:
         for arg in maker.args:
             for value in options(facts.values.get(arg.value, Literal(None))):
                 if _may_keep_a_place(value):
-                    return f"it is given `{facts.module.code(arg.value)}`, which may remember its position"
+                    return f"it gets `{facts.module.code(arg.value)}`, which may remember its position"
         for callee in options(facts.values.get(maker.func, Literal(None))):
             function = function_of(callee)
             problem = self.objection(function) if function is not None else "its definition is unknown"

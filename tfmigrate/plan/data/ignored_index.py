@@ -15,9 +15,9 @@ from tfmigrate.understand.syntax import dotted
 from tfmigrate.walk import calls_in, walk
 
 _MESSAGE = (
-    "Before training, Keras 3 asks the Sequence for its first two batches, and Keras 2 for the first, to learn their "
-    "shapes. This one gives the next batch whatever the index is, so training begins with a later batch: take the "
-    "batch of `{index}`"
+    "Before training, Keras 3 asks the Sequence for its first two batches, and Keras 2 for the first, to learn "
+    "their shapes. This one returns the next batch whatever the index is, so training starts with a later batch: "
+    "return batch `{index}`"
 )
 
 

@@ -32,7 +32,7 @@ def check(context: Context) -> Iterator[CallChange]:
             continue
         seen.add(batch.node)
         if batch.is_predicted and isinstance(batch.node, cst.List):
-            message = f"{_FAILS}; predict() reads this one as several inputs, and training as inputs and targets"
+            message = f"{_FAILS}; predict() reads this one as several inputs, but training as inputs and targets"
             yield CallChange(codes.LISTS_IN_BATCHES, batch.node, message, action="warn")
             continue
         lists = [
@@ -45,7 +45,9 @@ def check(context: Context) -> Iterator[CallChange]:
             lists.insert(0, batch.node)  # A Sequence may return one.
         for node in lists:
             bare = node is batch.node and "\n" not in facts.module.code(node)
-            yield CallChange(codes.LISTS_IN_BATCHES, node, f"{_FAILS}: it is a tuple", _as_tuple(node, facts, bare))
+            yield CallChange(
+                codes.LISTS_IN_BATCHES, node, (f"{_FAILS}: it becomes a tuple"), _as_tuple(node, facts, bare)
+            )
 
 
 _FAILS = "Keras 3 fails on a list in a batch of a generator or a Sequence"

@@ -95,8 +95,8 @@ def _unseen(use: Use, asked: Mapping[str, cst.BaseExpression], data: cst.BaseExp
     written = {name: facts.module.code(value) for name, value in asked.items() if not is_default(name, value)}
     listed = ", ".join(f"`{name}={value}`" for name, value in written.items())
     message = (
-        "in Keras 3 the number of threads or processes is set on the Sequence, and fit() has no arguments "
-        f"for it: if the data is a Sequence, give it the attributes that {use.method}() was passed ({listed})"
+        "in Keras 3 the number of threads or processes is set on the Sequence, not by arguments of fit(): if the "
+        f"data is a Sequence, set the attributes that {use.method}() was given ({listed})"
     )
     return CallChange(codes.UNSEEN_LOADING, data, message, action="warn")
 

@@ -36,7 +36,7 @@ def check(context: Context) -> Iterator[CallChange]:
             edit = Replace(node, (alone(node),))
             yield CallChange(codes.ONLY_OUTPUT, node, f"{_FAILS}: its value is passed instead", edit)
         elif single is None:
-            message = f"{_FAILS}: where the model has no other output, write the value without its name"
+            message = f"{_FAILS}: if the model has no other output, pass the value without its name"
             yield CallChange(codes.ONLY_OUTPUT, node, message, action="warn")
 
 

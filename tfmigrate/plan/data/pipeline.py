@@ -95,7 +95,7 @@ def plan_pipeline(
     if "shuffle" in named and not is_flag(named["shuffle"].value):
         return "its `shuffle` is not a literal True or False"
     if not isinstance(use.site.unit, cst.SimpleStatementLine):
-        return "it is not a statement of its own"
+        return "it is not a separate statement"
     absent = [name for name in _NEVER_NONE if name in named and may_be_none(facts, named[name].value)]
     if absent:
         return f"its `{absent[0]}` may be None, which {_NEVER_NONE[absent[0]]}"
@@ -103,7 +103,7 @@ def plan_pipeline(
     inputs = data_of(named["x"].value, facts)
     targets = builder.of_output(named["y"].value)
     if inputs is None or targets is None:
-        return "how its data is put together could not be followed"
+        return "its data could not be followed"
     return builder.pipeline(use, inputs, targets)
 
 
@@ -155,7 +155,7 @@ class _Builder:
             return "its `sample_weight` is more than one array"
         fraction = self._fraction()
         if fraction is not None and not all(column.simple for column in columns):
-            return "its data is computed in the call, and `validation_split` would compute it twice"
+            return "its data is computed in the call, which `validation_split` would do twice"
         rows, length = tuple_of([column.code for column in columns]), inputs.length
         if fraction is None:
             validation = self._validation(batch)

@@ -21,13 +21,13 @@ from tfmigrate.understand.syntax import root_name
 from tfmigrate.understand.values import FunctionValue, function_of
 from tfmigrate.walk import values_returned
 
-_MESSAGE = "its parts differ in shape: NumPy made an array of objects, and raises ValueError since 1.24"
+_MESSAGE = "its parts differ in shape: NumPy used to make an array of objects, and raises ValueError since 1.24"
 _PADDED = (
-    "these sequences differ in length before they are padded: NumPy made an array of objects, and raises ValueError "
+    "these sequences differ in length before padding: NumPy used to make an array of objects, and raises ValueError "
     "since 1.24"
 )
 _RETURNED = (
-    "what this function returns for each row may differ in shape: NumPy made an array of objects of it, and raises "
+    "this function may return different shapes for the rows: NumPy used to make an array of objects, and raises "
     "ValueError since 1.24"
 )
 _ARRAYS = frozenset({"numpy.array", "numpy.asarray", "numpy.asanyarray"})

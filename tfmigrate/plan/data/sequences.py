@@ -60,7 +60,7 @@ def check(context: Context) -> Iterator[CallChange]:
             )
             wrapped[call] = CallChange(codes.SEQUENCE_STEPS, steps, message, edit)
         else:
-            message = f"{_CUT_SHORT}. Leave `steps_per_epoch` out where it is not the number of batches"
+            message = f"{_CUT_SHORT}. Leave out `steps_per_epoch` unless it is the number of batches"
             yield CallChange(codes.SEQUENCE_STEPS, steps, message, action="warn")
     # What another call asks for is set on its own Sequence.
     kept = {
@@ -115,8 +115,8 @@ def _all_counted(migration: Migration) -> bool:
 
 
 _ONE_EPOCH = (
-    "Keras 3 ends the epoch where the Sequence ends, and old Keras started over: make sure that `steps_per_epoch` is "
-    "not more than its length"
+    "Keras 3 ends the epoch where the Sequence ends, while old Keras started over: make sure that `steps_per_epoch` "
+    "does not exceed its length"
 )
 
 

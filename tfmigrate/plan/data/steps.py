@@ -56,7 +56,7 @@ def check_last(context: Context, others: Sequence[CallChange]) -> Iterator[CallC
         first = keywords(use.call).get("initial_epoch") if use.method == "fit_generator" else None
         if first is not None and first.value not in seen and _kind(first.value, facts, scopes, modules):
             seen.add(first.value)
-            message = "the first epoch is a float, which Keras 3 refuses: its integer part is written"
+            message = "Keras 3 rejects a float as the first epoch: its integer part is written"
             yield CallChange(codes.FRACTIONAL_STEPS, first.value, message, _cut(first.value))
 
 
@@ -72,7 +72,7 @@ def _cut(node: cst.BaseExpression) -> Replace:
     return Replace(node, ("int(", node, ")"))
 
 
-_FLOAT = "this number of steps or epochs is a float, which Keras 3 refuses"
+_FLOAT = "Keras 3 rejects a float as a number of steps or epochs"
 _ROUNDINGS = frozenset(f"numpy.{name}" for name in ("ceil", "floor", "rint", "round", "around", "trunc", "fix"))
 _AS_GIVEN = frozenset({"max", "min", "abs"})
 """What gives a float where it is given one."""

@@ -28,8 +28,8 @@ _HELPER = "as_dataset"
 _KEPT = "as_dataset_of"
 _NONE = Literal(None)
 _UNKNOWN = "this call does not create it, or is not its only reader"
-_AGAIN = "; each validation restarts it, while old Keras continued from where the last one had stopped"
-_AHEAD = "; a validation may begin with the last batches of the one before, while old Keras simply continued"
+_AGAIN = "; each validation restarts it, where old Keras continued from the end of the last one"
+_AHEAD = "; a validation may start with the last batches of the one before, where old Keras simply continued"
 _ITERATOR = (
     "Keras 3 under a strategy skips some batches of a generator, and accepts no other iterator: it becomes a dataset "
     "that repeats the skipped batches"
@@ -66,7 +66,7 @@ def python_generators(
             some_are_none |= _NONE in values
             again = _AHEAD if first.parameter == "validation_data" else ""
             whole = Revision(call, wrapped=((first.node, (f"{kept}(", first.node, ")")),))
-            message = f"{_ITERATOR}; it cannot be started anew: {problem}{again}"
+            message = f"{_ITERATOR}; it cannot be restarted: {problem}{again}"
             taken[first.node] = CallChange(codes.PYTHON_GENERATOR, first.node, message, whole)
         else:
             warned.setdefault(call, problem or "")
@@ -82,8 +82,9 @@ def python_generators(
         yield CallChange(
             codes.PYTHON_GENERATOR,
             call,
-            f"Keras 3 under a strategy skips some batches of a plain Python generator, and it stays one ({problem}): "
-            "pass a tf.data.Dataset.from_generator(..., output_signature=...) that restarts it, or a Sequence",
+            "Keras 3 under a strategy skips some batches of a plain Python generator, and this one stays "
+            f"({problem}): pass a tf.data.Dataset.from_generator(..., output_signature=...) that restarts it, or a "
+            "Sequence",
             action="warn",
         )
     changes = []

@@ -38,8 +38,8 @@ def say_uneven(owners: Iterable[Owner], drafts: Mapping[Module, Draft]) -> None:
                             continue
                         reported.add(node)
                         message = (
-                            f"a batch of {batch} cannot be divided evenly among {count} replicas, and Keras 3 fails on "
-                            f"the first such batch (InvalidArgumentError in AddN): use a multiple of {count}"
+                            f"{count} replicas do not divide a batch of {batch} evenly, and Keras 3 fails on the "
+                            f"first such batch (InvalidArgumentError in AddN): use a multiple of {count}"
                         )
                         if validates:
                             message += ", which changes no result of evaluate()"

@@ -54,7 +54,7 @@ def _keep(reader: ModelReader, target: cst.Attribute, thing: Thing) -> None:
     before = whole.attributes.get(name, thing)
     same_kind = not isinstance(before, Layer) or not isinstance(thing, Layer) or before.kind == thing.kind
     if type(before) is not type(thing) or not same_kind:
-        raise reader.refuse(codes.NO_KERAS_LAYER, target, f"`{reader.module.code(target)}` is bound to several things")
+        raise reader.refuse(codes.NO_KERAS_LAYER, target, f"`{reader.module.code(target)}` is bound to several values")
     if not isinstance(thing, Plain):
         whole.attributes[name] = thing
 

@@ -115,7 +115,7 @@ def repeated(function: FunctionValue, batch: cst.Call, calls: Sequence[cst.Call]
             continue
         if name == "map" and len(call.args) == 1 and _only_chooses(call.args[0].value):
             continue
-        message = f"{name}() works on the batches of each replica; put it before `.batch()` if the result is the same"
+        message = f"{name}() works on each replica's batches; put it before `.batch()` if the result is the same"
         raise input_refused(module, call, message)
     return repeat
 

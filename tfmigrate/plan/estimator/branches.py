@@ -87,7 +87,7 @@ def _modal(
     elif unit.orelse is not None:
         inner = reader.read(unit.orelse.test)
         if not isinstance(inner, Training):
-            raise reader.refuse(codes.NO_KERAS_LAYER, unit, "this condition mixes the mode with other things")
+            raise reader.refuse(codes.NO_KERAS_LAYER, unit, "this condition combines the mode with other tests")
         other = _modal(reader, unit.orelse, inner, orelse, arms)
     reader.names = _by_mode(left_names, left, reader.names, other)
     for name, choice in reader.arms.choices(left | other, reader.within):

@@ -58,7 +58,7 @@ class EstimatorCall:
         if method == "evaluate":
             self._evaluate()
         elif not isinstance(built, Build):
-            raise self._refused(f"{method}() of an Estimator of a Keras model is not followed: call it of the model")
+            raise self._refused(f"{method}() of an Estimator of a Keras model cannot be followed: call it on the model")
         elif method == "predict":
             self._predict(built)
         elif method in EXPORTS and not _bound_round(self.migration, built):
@@ -109,7 +109,7 @@ class EstimatorCall:
         """The arguments of a call, of which those that are not `known` may say nothing. Raises Unconvertible."""
         passed = self.migration.named(call, parameters, self._module)
         if "input_fn" in known and "input_fn" not in passed:
-            raise self._refused("it is passed no input function", call)
+            raise self._refused("it gets no input function", call)
         for name, arg in passed.items() if known else ():
             if name not in known and not is_none(arg.value) and not _is_empty(arg.value):
                 hook = name in ("hooks", "saving_listeners", "exporters")
@@ -158,7 +158,7 @@ class EstimatorCall:
         if not self.inputs.batches.may_be_empty(self.use, "train"):
             return Written.of(self._receiver, ".fit(", data, end)
         name, indent = self._fresh("train_data"), self._module.tree.default_indent
-        head = f"if {name}.cardinality() != 0:  # with fewer batches than replicas no step is trained"
+        head = f"if {name}.cardinality() != 0:  # with fewer batches than replicas, no step is trained"
         return Written.of(f"{name} = ", data, f"\n{head}\n{indent}", self._receiver, f".fit({name}", end)
 
     # ---- train and evaluate ----
@@ -167,7 +167,7 @@ class EstimatorCall:
         use, frame = self.use, self.use.site.frame
         named = self._passed(use.call, _TRAIN_AND_EVALUATE)
         if set(named) != set(_TRAIN_AND_EVALUATE):
-            raise self._refused("train_and_evaluate() has other arguments than an Estimator and two specs")
+            raise self._refused("train_and_evaluate() has arguments other than an Estimator and two specs")
         train = self._spec(named["train_spec"].value, "TrainSpec")
         evaluation = self._spec(named["eval_spec"].value, "EvalSpec")
         trained = self._passed(train.node, _TRAIN_SPEC, "input_fn", "max_steps", "hooks")
@@ -188,7 +188,10 @@ class EstimatorCall:
         lines = [fit, *self._metrics(test, name, step=True)]
         self._put_before(lines, None if name is None else Written.of(f"({name}, [])"))
         self._say(
-            "train_and_evaluate() becomes fit(), then evaluate(); the Estimator also evaluated at checkpoints, by time"
+            (
+                "train_and_evaluate() becomes fit(), then evaluate(); the Estimator also evaluated at checkpoints, "
+                "by the clock"
+            )
             + self._unevenness
         )
         return trained["input_fn"].value
@@ -254,7 +257,7 @@ class EstimatorCall:
         if not self.inputs.batches.may_be_uneven(self.use, self.evaluated_as):
             return ""
         return (
-            "; where its last batch is not full, the loss is the mean of all samples now, and was the mean of the "
+            "; with a partial last batch, the loss is now the mean of all samples instead of the mean of the "
             "batches' means"
         )
 
@@ -266,24 +269,24 @@ class EstimatorCall:
         drop_hooks(self.migration, passed.get("hooks"), self._module, use.site.frame)
         whole = passed.get("yield_single_examples")
         if whole is not None and not is_true(whole.value):
-            message = "predict() gives whole batches here; the function written for it gives one sample at a time"
+            message = "predict() returns whole batches here; the function written for it yields one sample at a time"
             raise self._refused(message, whole.value)
         if built.readings is None:
             raise self._refused("the predictions are computed from more than the model's one output")
         if self._module is not home:
-            raise self._refused(f"predictions are read here, and made in {home.path}")
+            raise self._refused(f"predictions are read here but created in {home.path}")
         data = self._data(passed["input_fn"], "predict", False)
         inner = _bound_round(self.migration, built)
         if inner:
             raise self._refused(
-                f"the predictions are computed with `{min(inner)}`, a variable of the function round model_fn"
+                f"the predictions are computed with `{min(inner)}`, a variable of the function around model_fn"
             )
         readings = Insert(built.outermost, built.readings)
         if (home, readings) not in self.migration.edits:
             self.migration.edits.append((home, readings))
         self._edit(Replace(use.call, Written.of(f"{self.title}(", self._receiver, ".predict(", data, "))").code))
         self._enter_scope()
-        self._say("predict() takes the dataset; one sample is read at a time")
+        self._say("predict() takes the dataset; samples are read one at a time")
 
     # ---- the plan ----
 

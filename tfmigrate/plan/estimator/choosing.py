@@ -43,7 +43,7 @@ class Choosing:
         if not self.used:
             return None
         indent = self.built.module.tree.default_indent
-        comment = "# Keras takes every feature of a dataset for an input, and no strings on several replicas."
+        comment = "# Keras treats every feature of a dataset as an input, and fails on strings on several replicas."
         code = f"def {self.name}(features, *labels):\n{indent}{comment}\n{indent}return {self._chosen}\n"
         return Insert(self.built.outermost, code)
 

@@ -111,11 +111,11 @@ def contrib_layer(reader: Reader, node: cst.Call, function: str) -> Thing:
     if layer.keras in ("Dropout", "BatchNormalization"):
         told = named.get("is_training")
         if told is None:
-            message = f"without `is_training=` this {function} is in training mode, in evaluation too"
+            message = f"without `is_training=` this {function} is in training mode even in evaluation"
             raise reader.refuse(codes.NO_KERAS_LAYER, node, message)
         if not network.follows_mode(reader, node, told):
             if layer.keras == "BatchNormalization":
-                message = "this batch normalization is not told that it is training"
+                message = "this batch normalization is not put in training mode"
                 raise reader.refuse(codes.NO_KERAS_LAYER, node, message)
             reader.edit(Replace(node, (inputs,)))
             return Tensor(node)
@@ -173,7 +173,7 @@ def _value(reader: Reader, name: str, node: cst.BaseExpression) -> Written:
     text = text_of(node)
     if name == "data_format":
         if text not in _FORMATS:
-            raise reader.refuse(codes.NO_KERAS_LAYER, node, "this `data_format=` is not a plain one")
+            raise reader.refuse(codes.NO_KERAS_LAYER, node, "this `data_format=` is not a literal")
         return Written.of(quoted(_FORMATS[text], reader.quote))
     if name == "rate":
         return Written.of("1 - ", Written.at(node).apart())

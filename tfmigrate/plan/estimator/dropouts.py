@@ -28,7 +28,7 @@ def nn_dropout(reader: Reader, node: cst.Call) -> Tensor:
     keeps = "keep_prob" in named
     in_arm = reader.modes == {TRAIN} and isinstance(reader.read(amount.value), Plain)
     if not in_arm and not drops_in_training_alone(reader, amount.value, 1 if keeps else 0):
-        message = "this dropout drops in evaluation too, and Keras's in training alone"
+        message = "this dropout also drops in evaluation, Keras's only in training"
         raise reader.refuse(codes.NO_KERAS_LAYER, node, message)
     value = _in_training(reader, amount.value)
     settings = [_one_minus(value) if keeps else Written.at(value)]

@@ -61,7 +61,7 @@ def plan_estimators(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> list
         if (canned or name == "model_to_estimator") and not any(_is_distributed(part) for part in parts):
             say_alone(draft, call)
         elif canned:
-            message = f"tf.estimator.{name} is a ready-made model, for which Keras has no replacement"
+            message = f"tf.estimator.{name} is a ready-made model without a replacement in Keras"
             draft.change(codes.CANNED_ESTIMATOR, call, message, action="refuse")
         elif name in _KINDS:
             migration = _KINDS[name](facts, drafts, tuple(parts))
@@ -143,7 +143,7 @@ def _unused_configs(facts: ProgramFacts, drafts: Mapping[Module, Draft]) -> None
     for part in facts.estimators:
         distributes = keywords(part.node).keys() & {"train_distribute", "distribute"}
         if part.name == "RunConfig" and part.node not in nodes and distributes:
-            draft, message = drafts[part.site.frame.module], "no Estimator was found that takes this RunConfig"
+            draft, message = drafts[part.site.frame.module], "no Estimator was found that uses this RunConfig"
             if draft.change(codes.ESTIMATOR_NOT_FOLLOWED, part.node, message, action="refuse"):
                 nodes.add(part.node)
 
@@ -192,7 +192,7 @@ class OfModelFunction(Whole):
         self.settings(config, named)
         building = len(built.functions - built.computing)
         count = f"{building} function(s)" if building > 1 else "its model function"
-        message = f"the Estimator becomes a Keras model, made by {count} under the MirroredStrategy"
+        message = f"the Estimator becomes a Keras model, created by {count} under the MirroredStrategy"
         self.say(codes.ESTIMATOR, self.module, self.call, message)
 
     def _built(self, function: cst.FunctionDef, home: Draft, title: str, helper: Helper) -> Build:
@@ -228,7 +228,7 @@ class OfModelFunction(Whole):
                 if node not in mine and node not in inside:
                     for part in (node.func, *(arg.value for arg in node.args)):
                         if run_by(facts.values.get(part)) in nodes.values():
-                            message = f"{module.code(part)} is used here too, as a function of TensorFlow 1"
+                            message = f"{module.code(part)} is also used here, as a TensorFlow 1 function"
                             raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, message, module)
 
     def _construct(
@@ -250,7 +250,7 @@ class OfModelFunction(Whole):
             raise self.refuse(
                 codes.ESTIMATOR_NOT_FOLLOWED,
                 node,
-                "the training data, and so the shape of the features, is not known where the Estimator is created",
+                "the training data, and so the shape of the features, is unknown where the Estimator is created",
                 use.site.frame.module,
             )
         arguments: list[Code] = [(*dataset.code, ".element_spec[0]")]
@@ -271,7 +271,7 @@ class OfModelFunction(Whole):
                 raise self.refuse(
                     codes.ESTIMATOR_NOT_FOLLOWED,
                     arg,
-                    "its RunConfig is not made by a plain assignment, or is used elsewhere",
+                    "its RunConfig is not created by a plain assignment, or is used elsewhere",
                 )
 
     def _first_mention(self, named: Mapping[str, cst.Arg], built: Build, scope: str) -> Unit | None:

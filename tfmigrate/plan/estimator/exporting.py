@@ -37,15 +37,15 @@ def plan_export(migration: Migration, use: Use, built: Build, receiver: Written)
     module = use.site.frame.module
     passed = migration.named(use.call, _PARAMETERS, module)
     if set(passed) != set(_PARAMETERS):
-        raise _refused(migration, use, "it is passed more than a folder and a receiver function")
+        raise _refused(migration, use, "it gets more than a folder and a receiver function")
     if module is not built.module:
-        raise _refused(migration, use, f"the model is made in {built.module.path}, and exported here")
+        raise _refused(migration, use, f"the model is created in {built.module.path} but exported here")
     if built.predicting is None or built.names_exports:
-        raise _refused(migration, use, "what it exports is not, or not only, computed from the model's one output")
+        raise _refused(migration, use, "what it exports is not computed only from the model's single output")
     function = passed[_PARAMETERS[1]].value
     specs = _specs(migration, use, function)
     if not built.keys or specs.keys() != built.keys:
-        raise _refused(migration, use, "its inputs are not the features that the model reads by their names")
+        raise _refused(migration, use, "its inputs are not the features that the model reads by name")
     draft = migration.drafts[module]
     title = draft.scopes.fresh("export_model", draft.scopes.module)
     code = _exporter(migration, built.predicting, title, specs, draft.tf, draft.quote)
@@ -60,7 +60,7 @@ def plan_export(migration: Migration, use: Use, built: Build, receiver: Written)
 
 
 def _refused(migration: Migration, use: Use, why: str) -> Exception:
-    message = f"{use.method}() is not followed: {why}"
+    message = f"{use.method}() cannot be followed: {why}"
     return migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, use.site.frame.module)
 
 
@@ -112,7 +112,7 @@ def _received(migration: Migration, use: Use, maker: cst.Call) -> cst.BaseExpres
         raise _refused(migration, use, "the arguments of its ServingInputReceiver cannot be read")
     tensors = settled(named["features"].value, scopes)
     if "receiver_tensors" in named and settled(named["receiver_tensors"].value, scopes) is not tensors:
-        raise _refused(migration, use, "it receives other tensors than the features")
+        raise _refused(migration, use, "it receives tensors other than the features")
     return tensors
 
 
@@ -136,7 +136,7 @@ def _exporter(
     entries = Written.joined((Written.of(f"{quoted(key, quote)}: ", spec) for key, spec in specs.items()), ", ")
     lines: list[tuple[int, Written]] = [
         (0, Written.of(f"def {title}({fresh['model']}, {fresh['folder']}):")),
-        (1, Written.of("# As export_saved_model() did: the predictions for a batch, in a folder named by the time.")),
+        (1, Written.of("# Like export_saved_model(): the predictions for a batch, in a folder named after the time.")),
         (1, Written.of(f"@{tf}.function(input_signature=[{{", entries, "}])")),
         (1, Written.of(f"def {predict}({fresh['features']}):")),
         (2, Written.of(f"{how.output} = {fresh['model']}({fresh['features']}, training=False)")),

@@ -99,7 +99,7 @@ def _needs_plain_inside(reader: ModelReader, node: cst.BaseExpression) -> None:
     for call in calls_in(node):
         name = reader.symbol(call.func) or ""
         if name.startswith(("layers.", "contrib.layers.")) or name in OF_GRAPH:
-            message = f"tf.{name} stands in a comprehension or lambda, which is not followed"
+            message = f"tf.{name} is in a comprehension or lambda, which cannot be followed"
             raise reader.refuse(codes.NO_KERAS_LAYER, call, message)
     words = {part.attr for part in nodes_in(node, cst.Attribute)}
     words |= {part.keyword for part in nodes_in(node, cst.Arg) if part.keyword is not None}
@@ -144,7 +144,7 @@ def _computed(reader: ModelReader, node: cst.BinaryOperation | cst.UnaryOperatio
     if whole is not None:
         return whole
     if any(isinstance(part, Choice) for part in parts):
-        message = f"`{reader.module.code(node)}` is another value in training than elsewhere"
+        message = f"`{reader.module.code(node)}` has a different value in training than elsewhere"
         raise reader.refuse(codes.NO_KERAS_LAYER, node, message)
     if all(isinstance(part, Plain | Reading) for part in parts):
         return Reading(node, next(part.of for part in parts if isinstance(part, Reading)))
@@ -167,7 +167,7 @@ def _list(reader: ModelReader, node: cst.Tuple | cst.List) -> Thing:
         return TrainOp(next(thing.optimizer for thing in things if isinstance(thing, TrainOp)))
     if all(isinstance(thing, Tensor | Updates | TrainOp) for thing in things):
         return Tensors()
-    raise reader.refuse(codes.NO_KERAS_LAYER, node, "this list mixes things that are not tensors of layers")
+    raise reader.refuse(codes.NO_KERAS_LAYER, node, "this list contains things that are not layer outputs")
 
 
 def _name(reader: ModelReader, node: cst.Name) -> Thing:
@@ -246,7 +246,7 @@ def _boolean(reader: ModelReader, node: cst.BooleanOperation) -> Thing:
         return Training(both)
     if isinstance(left, Plain) and isinstance(right, Plain):
         return PLAIN
-    raise reader.refuse(codes.NO_KERAS_LAYER, node, "this condition mixes the mode with other things")
+    raise reader.refuse(codes.NO_KERAS_LAYER, node, "this condition combines the mode with other tests")
 
 
 def _dict(reader: ModelReader, node: cst.Dict) -> Thing:

@@ -120,9 +120,9 @@ class GlobalBatches:
         """What is reported of each batch."""
         for batch in self._batches.values():
             if batch.roles & DISTRIBUTED and (batch.in_place or batch.roles <= DISTRIBUTED):
-                how = "the batch was that of one replica; it is the global batch now"
+                how = "this was each replica's batch; it is now the global batch"
                 if not batch.endless and not batch.roles <= DISTRIBUTED:
-                    how += "; an incomplete last round was dropped, and is trained on now"
+                    how += "; an incomplete last round was dropped and is now trained on"
                 elif not batch.counted and batch.drops:
                     how += (
                         "; if the data has fewer batches than there are replicas, Keras 3 ends with StopIteration, "
@@ -130,14 +130,14 @@ class GlobalBatches:
                     )
                 if batch.may_end_short:
                     how += (
-                        "; where an epoch ended with a batch that is not full, that is filled from the next epoch now"
+                        "; a partial batch at the end of an epoch is now filled from the next epoch"
                         if batch.repeated is not None
-                        else "; where a batch that is not full completed the last round, that round is left out now"
+                        else "; a last round completed by a partial batch is now left out"
                     )
                 yield batch.module, batch.call, how
         for size in self._sizes.values():
             if size.roles & DISTRIBUTED:
-                yield size.module, size.node, "this batch was that of one replica; it is the global batch now"
+                yield size.module, size.node, "this was each replica's batch; it is now the global batch"
 
     def check_divisor(self, module: Module, node: cst.BaseExpression) -> None:
         """Refuse where a sum of losses is divided by something other than the batch of each replica."""
@@ -152,7 +152,7 @@ class GlobalBatches:
             remainder = remainder_of(batch.call)
             full = batch.endless or batch.drops or (remainder is not None and is_true(remainder.value))
             if not same or not full:
-                message = "this sum of losses is not, or not always, divided by the number of samples in a batch"
+                message = "this sum of losses is not always divided by the number of samples in a batch"
                 raise Unconvertible(codes.ESTIMATOR_LOSS, module, node, message)
 
     # ---- reading ----
@@ -183,7 +183,7 @@ class GlobalBatches:
                 sizes = self.read(inner, feed, call.args, within)
                 given = [arg.value for name, arg in named(call.args, parameters_of(inner.node)) if name in sizes]
                 return self._pass_through(function, given, feed, passed)
-        raise input_refused(module, function.node, "no `.batch()` is found in this input function")
+        raise input_refused(module, function.node, "no `.batch()` was found in this input function")
 
     def _pass_through(
         self, function: FunctionValue, sizes: Sequence[cst.BaseExpression], feed: Feed, passed: Set[str]
@@ -207,7 +207,7 @@ class GlobalBatches:
         unranked = rankless(self._facts.modules[module], function)
         if unranked is not None:
             message = (
-                "the rank of these features is not known before they are read, and a Keras model asks for it: call "
+                "the rank of these features is unknown before they are read, but a Keras model needs it: call "
                 "set_shape() on them"
             )
             raise input_refused(module, unranked, message)
@@ -300,8 +300,8 @@ class GlobalBatches:
             return False
         if (roles - DISTRIBUTED) & limited:
             message = (
-                "this input function also feeds an evaluation on one device that counts its batches; give that "
-                "evaluation its own"
+                "this input function also feeds an evaluation with a step count on one device; give that evaluation "
+                "its own"
             )
             raise input_refused(module, node, message)
         return True

@@ -45,7 +45,7 @@ def drop_hooks(migration: Migration, arg: cst.Arg | None, module: Module, frame:
     """The same for an evaluation, whose hooks may only log: nothing stands in their place."""
     for hook in _followed(migration, arg, module, frame):
         if hook is not None and arg is not None:
-            message = "this hook runs round the steps of an evaluation, and is a callback of the training alone"
+            message = "this hook runs around the steps of an evaluation, but a callback would only run in training"
             raise migration.refuse(codes.ESTIMATOR_HOOK, arg.value, message, module)
 
 
@@ -71,7 +71,7 @@ def _followed(migration: Migration, arg: cst.Arg | None, module: Module, frame: 
         if name not in LOGGING_HOOKS:
             message = f"the hook `{module.code(hook)}` has no known counterpart among Keras callbacks"
             raise migration.refuse(codes.ESTIMATOR_HOOK, hook, message, module)
-        message = "this hook is dropped: Keras' progress bar shows the loss at every step"
+        message = "this hook is dropped: Keras's progress bar shows the loss at every step"
         migration.say(codes.ESTIMATOR_LEFT_OUT, module, hook, message, "warn")
         yield None
 
@@ -106,21 +106,21 @@ def _make_callback(migration: Migration, cls: ClassValue) -> None:
         if not isinstance(method, cst.FunctionDef):
             raise _refused(migration, cls, method, "it is more than plain methods")
         if name == _OF_SESSIONS or (name != "__init__" and hasattr(object, name)):
-            raise _refused(migration, cls, method, f"a callback of Keras has nothing like {name}()")
+            raise _refused(migration, cls, method, f"a Keras callback has nothing like {name}()")
         _check(migration, cls, method)
         if name in _METHODS:
             new, count, given = _METHODS[name]
             parameters = [param.name.value for param in positional(method.params)]
             if len(parameters) != count or method.decorators:
-                raise _refused(migration, cls, method, f"its {name}() has other parameters than a hook's")
+                raise _refused(migration, cls, method, f"its {name}() has different parameters than a hook's")
             read = words_in(method.body)
             if read & {*parameters[1:], *given}:
-                raise _refused(migration, cls, method, f"its {name}() reads what a session gives it")
+                raise _refused(migration, cls, method, f"its {name}() reads what the session returned")
             if any(value is not None and not is_none(value) for value in values_returned(method.body)):
-                raise _refused(migration, cls, method, f"its {name}() asks the session for values")
+                raise _refused(migration, cls, method, f"its {name}() requests values from the session")
             migration.edits.append((module, Replace(method.name, new)))
             migration.edits.append((module, Signature(method, (parameters[0],), given)))
-    message = f"the hook {cls.node.name.value} is a callback of Keras"
+    message = f"the hook {cls.node.name.value} becomes a Keras callback"
     migration.say(codes.ESTIMATOR_CALLS, module, cls.node, message)
 
 
@@ -129,13 +129,13 @@ def _check(migration: Migration, cls: ClassValue, method: cst.FunctionDef) -> No
     symbols = migration.facts.modules[cls.closure.module].symbols
     for node in walk(method.body):
         if isinstance(node, cst.BaseExpression) and symbols.get(node, "").startswith("tensorflow"):
-            raise _refused(migration, cls, node, "it asks something of the graph")
+            raise _refused(migration, cls, node, "it uses the graph")
     for target in nodes_in(method.body, cst.AssignTarget):
         for part in nodes_in(target, cst.Attribute):
             if part.attr.value in _OF_CALLBACKS:
-                raise _refused(migration, cls, part, f"Keras sets `{part.attr.value}` of a callback")
+                raise _refused(migration, cls, part, f"Keras itself sets `{part.attr.value}` of a callback")
     if method.name.value in _OF_CALLBACKS or method.name.value.startswith("on_"):
-        raise _refused(migration, cls, method, f"Keras calls {method.name.value}() of a callback")
+        raise _refused(migration, cls, method, f"Keras itself calls {method.name.value}() of a callback")
 
 
 def _used_here_alone(migration: Migration, cls: ClassValue) -> None:
@@ -157,5 +157,5 @@ def _used_here_alone(migration: Migration, cls: ClassValue) -> None:
 
 
 def _refused(migration: Migration, cls: ClassValue, node: cst.CSTNode, why: str) -> Exception:
-    message = f"the hook {cls.node.name.value} is not made a callback: {why}"
+    message = f"the hook {cls.node.name.value} cannot become a callback: {why}"
     return migration.refuse(codes.ESTIMATOR_HOOK, node, message, cls.closure.module)

@@ -56,8 +56,8 @@ def keras_call(reader: Reader, node: cst.Call, value: Value | None, passed: Sequ
             reader.plan.notes.append(
                 (
                     node,
-                    "the moving averages of a batch normalization of Keras were never updated, as UPDATE_OPS does not "
-                    "hold its updates; Keras updates them, so evaluation will differ (for the better)",
+                    "the moving averages of a Keras batch normalization were never updated, because its updates are "
+                    "not in UPDATE_OPS; Keras updates them, so evaluation will differ (for the better)",
                 )
             )
         reader.edit(Arguments(node, unchanged([arg for arg in node.args if arg is not told])))
@@ -80,15 +80,15 @@ def _idle(reader: Reader, node: cst.Call, value: Value | None) -> Thing:
     if _kind(value) in _NOISES and len(plain) == 1:
         reader.edit(Replace(node, (plain[0].value,)))
         message = (
-            "this layer is left out: without `training=mode == TRAIN` TensorFlow 1 ran it in inference mode, in "
-            "training too, so it did nothing; put it back where it should do something"
+            "this layer is removed: without `training=mode == TRAIN` TensorFlow 1 ran it in inference mode even in "
+            "training, so it did nothing; put it back if it should have an effect"
         )
         reader.plan.notes.append((node, message))
         return Tensor(node)
     message = (
-        "without `training=mode == TRAIN` TensorFlow 1 ran this in inference mode, in training too (dropout dropped "
-        "nothing, batch normalization used its moving averages), and fit() would run it in training mode; pass that "
-        "`training=`, or take the dropout and the normalization out"
+        "without `training=mode == TRAIN` TensorFlow 1 ran this in inference mode even in training (dropout dropped "
+        "nothing, batch normalization used its moving averages), but fit() would run it in training mode; pass that "
+        "`training=`, or remove the dropout and the normalization"
     )
     raise reader.refuse(codes.NO_KERAS_LAYER, node, message)
 
@@ -143,8 +143,8 @@ def _no_penalty(reader: Reader, node: cst.Call, parts: Sequence[tuple[Module, cs
             if given or name == "add_loss" or known == "keras.layers.ActivityRegularization":
                 what = f"`{given[0]}=`" if given else f"`{module.code(call.func)}`"
                 message = (
-                    f"{what} of this layer or model was not in the loss, as TensorFlow 1 adds no regularizer by "
-                    "itself; Keras does: leave it out"
+                    f"{what} of this layer or model was not in the loss, because TensorFlow 1 does not add "
+                    "regularizers by itself; Keras does: remove it"
                 )
                 raise reader.refuse(codes.NO_KERAS_LAYER, node, message)
 

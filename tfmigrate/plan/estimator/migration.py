@@ -145,11 +145,11 @@ class Migration:
         (config,) = distributing or others
         made = {part.site.frame for known in configs for part in known.chain}
         if len(made) != 1:
-            raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, arg.value, "its RunConfig is made in two functions")
+            raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, arg.value, "its RunConfig is created in two functions")
         if len(configs) == 2:
             (self.alternative,) = others
             if not config.site.frame.module.exclusive(config.site.unit, self.alternative.site.unit):
-                raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, arg.value, "its RunConfig may be another one")
+                raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, arg.value, "it may be a different RunConfig")
         return config
 
     def _configs(self, node: cst.BaseExpression) -> list[EstimatorPart]:
@@ -200,7 +200,10 @@ class Migration:
             if mine:
                 if len(options(use.receiver)) != len(mine):
                     raise self.refuse(
-                        codes.ESTIMATOR_NOT_FOLLOWED, use.call, "this may be another Estimator", use.site.frame.module
+                        codes.ESTIMATOR_NOT_FOLLOWED,
+                        use.call,
+                        ("this may be a different Estimator"),
+                        use.site.frame.module,
                     )
                 parts.append(use)
         by_call: dict[cst.Call, Use] = {}

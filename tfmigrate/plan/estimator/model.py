@@ -138,16 +138,16 @@ class _Model:
             raise refuse(codes.ESTIMATOR_OPTIMIZER, function, "the training spec's train_op is not understood")
         for mode, spec in self._reading.specs.items():
             if spec.loss is not None and mode != PREDICT and spec.loss != loss:
-                raise refuse(codes.ESTIMATOR_LOSS, function, "training and evaluation have different losses")
+                raise refuse(codes.ESTIMATOR_LOSS, function, "training and evaluation use different losses")
         if step.loss is not None and step.loss != loss:
-            raise refuse(codes.ESTIMATOR_LOSS, function, "what is minimised is not the spec's loss")
+            raise refuse(codes.ESTIMATOR_LOSS, function, "the spec's loss is not what is minimized")
         return loss, step.optimizer
 
     def _note_moving_averages(self) -> None:
         if self._reading.normalised is not None and not self._reading.updates_are_run:
             message = (
-                "the moving averages of this batch normalization were never updated, as UPDATE_OPS are not run; "
-                "Keras updates them, so evaluation will differ (for the better)"
+                "the moving averages of this batch normalization were never updated, because UPDATE_OPS are not "
+                "run; Keras updates them, so evaluation will differ (for the better)"
             )
             self._reading.plan.notes.append((self._reading.normalised, message))
 
@@ -190,7 +190,7 @@ class _Model:
             code = f"lambda spec: {tf}.keras.Input(spec.shape[1:], dtype=spec.dtype)"
             return self._inputs_as(f"{tf}.nest.map_structure({code}, features)")
         if reading.keys and reading.whole_features:
-            raise reading.refuse(codes.NO_KERAS_LAYER, self._function, "features is used whole and by key")
+            raise reading.refuse(codes.NO_KERAS_LAYER, self._function, "features is used both as a whole and by key")
         if reading.keys:
             self._choose(reading.keys)
             quote = reading.quote
@@ -240,7 +240,7 @@ class _Model:
             if isinstance(thing, Tensor) and same.get(thing.node, thing.node) is self._output.node
         ]
         if not names:
-            message = "the model's output has no name of its own"
+            message = "the model's output has no name"
             raise self._reading.refuse(codes.NO_KERAS_LAYER, self._output.node, message)
         return names[-1]
 

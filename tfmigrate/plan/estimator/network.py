@@ -34,10 +34,10 @@ def tensor(reader: Reader, node: cst.BaseExpression) -> cst.BaseExpression:
         raise reader.refuse(
             codes.NO_KERAS_LAYER,
             node,
-            "a layer takes the result of this computation; write it as the `activation=` of the layer before",
+            "this computation is the input of a layer; write it as the `activation=` of the layer before",
         )
     if not isinstance(thing, Tensor | Tensors):
-        raise reader.refuse(codes.NO_KERAS_LAYER, node, f"`{reader.module.code(node)}` is not a layer's tensor")
+        raise reader.refuse(codes.NO_KERAS_LAYER, node, f"`{reader.module.code(node)}` is not the output of a layer")
     if isinstance(thing, Tensor):
         reader.ranks.setdefault(node, reader.ranks.get(thing.node))
     return node
@@ -139,7 +139,7 @@ def _is_idle(reader: Reader, node: cst.Call, layer: Layer, training: cst.Arg | N
     if not layer.training or follows_mode(reader, node, training):
         return False
     if layer.keras != "Dropout":
-        raise reader.refuse(codes.NO_KERAS_LAYER, node, "this batch normalization gets no `training` argument")
+        raise reader.refuse(codes.NO_KERAS_LAYER, node, "this batch normalization has no `training` argument")
     return True
 
 
@@ -220,7 +220,7 @@ def setting(reader: Reader, name: str, node: cst.BaseExpression) -> Written | No
         if symbol is not None and symbol in ACTIVATIONS:
             return Written.of(f"{reader.quote}{ACTIVATIONS[symbol]}{reader.quote}")
         if symbol is not None and symbol not in CALLABLE:
-            raise reader.refuse(codes.NO_KERAS_LAYER, node, f"tf.{symbol} is not an activation of Keras")
+            raise reader.refuse(codes.NO_KERAS_LAYER, node, f"tf.{symbol} is not a Keras activation")
     if name.endswith("initializer"):
         call = node if isinstance(node, cst.Call) else None
         symbol = reader.symbol(call.func) if call is not None else symbol

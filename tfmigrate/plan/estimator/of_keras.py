@@ -63,7 +63,7 @@ class OfKerasModel(Whole):
         assert config is not None
         named = self.named(self.call, PARAMETERS, self.module)
         if "keras_model" not in named:
-            raise self._refused(self.call, "it is made of a file")
+            raise self._refused(self.call, "it is created from a file")
         node = named["keras_model"].value
         models = self._models(node)
         uses = self.followed_uses()
@@ -85,21 +85,24 @@ class OfKerasModel(Whole):
             self.say(codes.REPLICA_BATCH, module, place, message)
         arg = named["config"].value
         if isinstance(arg, cst.Name) and not self.drop_config(arg, config):
-            raise self._refused(arg, "its RunConfig is not made by a plain assignment, or is used elsewhere")
+            raise self._refused(arg, "its RunConfig is not created by a plain assignment, or is used elsewhere")
         self._scope(sites, strategy, scope)
         self.edits.extend((module, Scope((unit,), context)) for module, unit, context in self.scoped)
         self.settings(config, {name: arg for name, arg in named.items() if name == "model_dir"})
-        message = "the Estimator goes: its Keras model is made and compiled in the scope of the strategy, and trained"
+        message = (
+            "the Estimator is removed: its Keras model is built and compiled in the scope of the strategy, and "
+            "trained directly"
+        )
         self.say(codes.ESTIMATOR, self.module, self.call, message)
 
     def _check_evaluation(self, call: EstimatorCall) -> None:
         """Refuse an evaluation that may do nothing; say where its loss was another."""
         module = call.use.site.frame.module
         if call.inputs.batches.may_be_empty(call.use, call.evaluated_as):
-            message = "there may be fewer batches than replicas, and then the Estimator evaluated nothing"
+            message = "there may be fewer batches than replicas, in which case the Estimator evaluated nothing"
             raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, call.use.call, message, module)
         if call.evaluates:
-            message = "TensorFlow 1.15 reported this loss divided by the number of replicas; it is the mean now"
+            message = "TensorFlow 1.15 reported this loss divided by the number of replicas; it is now the mean"
             self.say(codes.ESTIMATOR_LEFT_OUT, module, call.use.call, message, "warn")
 
     def _refused(self, node: cst.CSTNode, message: str) -> Exception:
@@ -115,10 +118,10 @@ class OfKerasModel(Whole):
         taking = {part.node for part in self.facts.estimators if part.name == "model_to_estimator"
                   for _, passed in part.arguments if models & set(options(passed))}  # fmt: skip
         if len(taking) != 1:
-            raise self._refused(node, "another Estimator is made of the same Keras model")
+            raise self._refused(node, "another Estimator is created from the same Keras model")
         for use in self.facts.uses:
             if use.models & models and use.method not in _HARMLESS:
-                message = f"{use.method}() is called of its Keras model too, which the Estimator did not train"
+                message = f"{use.method}() is also called on its Keras model, which the Estimator did not train"
                 raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, use.site.frame.module)
         return models
 
@@ -139,7 +142,10 @@ class OfKerasModel(Whole):
         for arg in use.call.args:
             for call in (node for node in walk(arg) if isinstance(node, cst.Call)):
                 if "reduction" in keywords(call):
-                    message = "its loss has a reduction of its own, which an Estimator does not divide by the replicas"
+                    message = (
+                        "its loss has an explicit reduction, which an Estimator does not divide by the number of "
+                        "replicas"
+                    )
                     raise self.refuse(codes.ESTIMATOR_LOSS, call, message, module)
 
     def _optimizer(self, use: Use, scope: str) -> Iterator[Site]:
@@ -181,15 +187,15 @@ class OfKerasModel(Whole):
         module = next(site.frame.module for site in made.sites)
         if name == "AdamOptimizer":
             message = (
-                "under a strategy TensorFlow 1.15 divided the gradients of this optimizer by the number of replicas "
-                "twice; Adam takes the same steps, but for an epsilon that was as many times larger"
+                "under a strategy TensorFlow 1.15 divided the gradients of this optimizer twice by the number of "
+                "replicas; Adam takes the same steps, except that its epsilon was larger by that factor"
             )
             self.say(codes.ESTIMATOR_LEFT_OUT, module, call, message, "warn")
             return
         if name not in _LINEAR:
             message = (
-                f"under a strategy the gradients of tf.train.{name} were divided by the number of replicas twice here "
-                "(TensorFlow 1.15), and no rate of Keras's makes up for that"
+                f"under a strategy the gradients of tf.train.{name} were divided twice by the number of replicas "
+                "(TensorFlow 1.15), which no rate in Keras compensates"
             )
             raise self.refuse(codes.ESTIMATOR_OPTIMIZER, call, message, module)
         passed = named_arguments(call, OPTIMIZERS[name].parameters)
@@ -203,8 +209,8 @@ class OfKerasModel(Whole):
         divided = Written.of(value if plain else Written.of("(", value, ")"), f" / {strategy}.num_replicas_in_sync")
         self.edits.append((module, Replace(rate.value, divided.code)))
         message = (
-            "under a strategy TensorFlow 1.15 divided the gradients of this optimizer by the number of replicas twice, "
-            "and its rate is divided by it instead: take that out if the rate was meant as it is written"
+            "under a strategy TensorFlow 1.15 divided the gradients of this optimizer twice by the number of "
+            "replicas, so its rate is divided by that number instead: remove this if the rate was meant as written"
         )
         self.say(codes.ESTIMATOR_LEFT_OUT, module, call, message, "warn")
 
@@ -241,17 +247,17 @@ class OfKerasModel(Whole):
     def _scope(self, sites: frozenset[Site], strategy: StrategyObject, scope: str) -> None:
         """Put the making of the model in the scope of the strategy, which is made before that."""
         if strategy.site.frame is not self.frame:
-            raise self._refused(strategy.node, "its strategy is made in another function than the Estimator")
+            raise self._refused(strategy.node, "its strategy is created in a different function than the Estimator")
         units: set[Unit] = set()
         for site in sorted(sites, key=order_of):
             lifted = site.lifted(self.frame)
             if lifted is None:
-                message = "its Keras model is made before the function that makes the strategy is called"
+                message = "its Keras model is built before the call of the function that creates the strategy"
                 raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, site.unit, message, site.frame.module)
             units.add(lifted.unit)
         training = {lifted.unit for use in self.uses() if (lifted := use.site.lifted(self.frame)) is not None}
         if training & units:
-            raise self._refused(self.call, "its Keras model is made in the line that trains it")
+            raise self._refused(self.call, "its Keras model is built on the line that trains it")
         gone = [unit for unit in self.module.places if self._goes(unit)]
         function = self.frame.function
         body = function.body if isinstance(function, cst.FunctionDef) else self.module.tree
@@ -272,12 +278,12 @@ class OfKerasModel(Whole):
         module, made = self.module, strategy.site.unit
         early = unit_beside(made, first_common_unit(module, runs), module)
         if early is None:
-            raise self._refused(strategy.node, "its strategy is made in a block of its own, after the Keras model")
+            raise self._refused(strategy.node, "its strategy is created in a separate block, after the Keras model")
         if module.order[made] < module.order[early] and self.line is None:
             return
         lines = lines_made_of(strategy, early, self.drafts)
         if lines is None:
-            message = "its strategy is made after the Keras model, and cannot be made before it"
+            message = "its strategy is created after the Keras model, and cannot be created before it"
             raise self._refused(strategy.node, message)
         small = only_statement(made)
         if self.line is not None:
@@ -287,7 +293,7 @@ class OfKerasModel(Whole):
         elif isinstance(small, cst.Assign) and small.value is strategy.node:
             lines.append(small)
         else:
-            message = "its strategy is made after the Keras model, and not in a line of its own"
+            message = "its strategy is created after the Keras model, and not on a separate line"
             raise self._refused(strategy.node, message)
         self.edits.extend((module, edit) for line in lines for edit in raised(line, early, module))
         if self.line is not None:
@@ -309,7 +315,10 @@ class OfKerasModel(Whole):
         for module in self.facts.modules:
             for keys in _feature_keys(module):
                 if not keys <= named:
-                    message = f"its features are named {min(map(str, keys - named))}, which no Input of the program is"
+                    message = (
+                        f"its features are named {min(map(str, keys - named))}, but no Input of the program has that "
+                        "name"
+                    )
                     raise self._refused(self.call, message)
 
 

@@ -113,7 +113,7 @@ def _in_lambda(reader: Reader, node: cst.Call, first: cst.BaseExpression, *, raw
     """An operation as a layer: Keras 3 takes no function of TensorFlow between its own."""
     changing = _changing(reader, node, first)
     if changing:
-        message = f"`{min(changing)}` may have another value when a Lambda layer reads it: write that value out"
+        message = f"`{min(changing)}` may have a different value when a Lambda layer reads it: write out that value"
         raise reader.refuse(codes.NO_KERAS_LAYER, node, message)
     inside = Written.at(node, {first: Written.of(_ARGUMENT)}).apart()
     tensor(reader, first)
@@ -175,8 +175,8 @@ def _reading(reader: Reader, node: cst.Call, name: str, subject: Thing) -> Readi
     rank = reader.ranks.get(subject.node) or 0
     if isinstance(subject, Tensor) and rank > 2 and name == "squeeze" and not _drops_last(reader, node, rank):
         message = (
-            f"which of the {rank} dimensions go is not known here, and Keras would compare labels and output of other "
-            "shapes: write `axis=`, or a Reshape layer"
+            f"it is unknown which of the {rank} dimensions are removed, and Keras would compare labels and output of "
+            "different shapes: write `axis=`, or a Reshape layer"
         )
         raise reader.refuse(codes.NO_KERAS_LAYER, node, message)
     form = "squeezed" if name == "squeeze" or flat else name

@@ -34,8 +34,8 @@ def read_optimizer(reader: Reader, node: cst.Call, name: str) -> Thing:
         raise reader.refuse(
             codes.ESTIMATOR_OPTIMIZER,
             node,
-            "TensorFlow 1 multiplies the momentum by the rate of this step, Keras by the rate of each past "
-            "step: under a schedule they differ",
+            "TensorFlow 1 multiplies the momentum by the rate of this step, Keras by the rate of each past step: "
+            "they differ under a schedule",
         )
     for key, code in known.defaults.items():
         settings.setdefault(key, Written.of(code))
@@ -64,7 +64,7 @@ def read_compute_gradients(reader: Reader, node: cst.Call, optimizer: Optimizer)
     named = named_arguments(node, ("loss",))
     loss = reader.read(named["loss"].value) if named is not None and set(named) == {"loss"} else None
     if not isinstance(loss, Loss):
-        message = "compute_gradients() has other arguments than a loss that this tool can follow"
+        message = "compute_gradients() has arguments other than a loss that tfmigrate can follow"
         raise reader.refuse(codes.ESTIMATOR_OPTIMIZER, node, message)
     return Gradients(optimizer, loss)
 
@@ -76,7 +76,7 @@ def read_apply_gradients(reader: Reader, node: cst.Call, optimizer: Optimizer) -
         raise reader.refuse(codes.ESTIMATOR_OPTIMIZER, node, "the arguments of apply_gradients() cannot be read")
     gradients = reader.read(named["grads_and_vars"].value)
     if not isinstance(gradients, Gradients) or gradients.optimizer != optimizer:
-        message = "these gradients are not as compute_gradients() of this optimizer returned them"
+        message = "these gradients are not those returned by compute_gradients() of this optimizer"
         raise reader.refuse(codes.ESTIMATOR_OPTIMIZER, node, message)
     _counts_steps(reader, node, "apply_gradients", named)
     return TrainOp(optimizer, gradients.loss)
@@ -84,7 +84,7 @@ def read_apply_gradients(reader: Reader, node: cst.Call, optimizer: Optimizer) -
 
 def _counts_steps(reader: Reader, node: cst.Call, method: str, named: Mapping[str, cst.Arg]) -> None:
     if "global_step" not in named or is_none(named["global_step"].value):
-        message = f"{method}() has no global_step=, so that the Estimator never counts a step: `steps=` never ends it"
+        message = f"{method}() has no global_step=, so the Estimator never counts a step and `steps=` never ends it"
         raise reader.refuse(codes.ESTIMATOR_OPTIMIZER, node, message)
 
 
@@ -92,10 +92,10 @@ def read_minimize(reader: Reader, node: cst.Call, optimizer: Optimizer) -> Thing
     named = named_arguments(node, ("loss", "global_step"))
     if named is None or not set(named) <= {"loss", "global_step", "name"} or "loss" not in named:
         raise reader.refuse(
-            codes.ESTIMATOR_OPTIMIZER, node, "minimize() has other arguments than the loss and the step"
+            codes.ESTIMATOR_OPTIMIZER, node, "minimize() has arguments other than the loss and the step"
         )
     loss = reader.read(named["loss"].value)
     if not isinstance(loss, Loss):
-        raise reader.refuse(codes.ESTIMATOR_LOSS, node, "what is minimised is not a loss that this tool can follow")
+        raise reader.refuse(codes.ESTIMATOR_LOSS, node, "the minimized value is not a loss that tfmigrate can follow")
     _counts_steps(reader, node, "minimize", named)
     return TrainOp(optimizer, loss)

@@ -37,7 +37,7 @@ from tfmigrate.walk import calls_in, nodes_in, walk, words_in
 def read_closure(reader: ModelReader, node: cst.Call, function: FunctionValue) -> Thing:
     """What a function is that is passed nothing of the model, and may read it of the function round it."""
     if builds(reader.program, function):
-        message = f"{reader.module.code(node.func)} makes layers or variables of its own"
+        message = f"{reader.module.code(node.func)} creates its own layers or variables"
         raise reader.refuse(codes.NO_KERAS_LAYER, node, message)
     if function.node not in set(walk(reader.plan.function)):
         return PLAIN
@@ -66,8 +66,8 @@ def read_computing(reader: ModelReader, node: cst.Call, function: FunctionValue,
     returned, own = _read_body(reader, function, bound), reader.plan.edits[edits:]
     if returned is None or isinstance(returned, STAYS) or not all(isinstance(edit, Remove) for _, edit in own):
         message = (
-            f"{definition.name.value} is passed the labels or the model's output, and computes more of them than a "
-            "loss or metrics"
+            f"{definition.name.value} gets the labels or the model's output, and computes more from them than a loss "
+            "or metrics"
         )
         raise reader.refuse(codes.NO_KERAS_LAYER, node, message)
     del reader.plan.edits[edits:], reader.removed[removed:], reader.assigned[assigned:]
@@ -124,7 +124,7 @@ def read_building(
     rewritten where they stand."""
     definition = function.node
     if not isinstance(definition, cst.FunctionDef) or (receiver is not None and definition.decorators):
-        raise reader.refuse(codes.NO_KERAS_LAYER, node, f"`{reader.module.code(node.func)}` is not followed")
+        raise reader.refuse(codes.NO_KERAS_LAYER, node, f"`{reader.module.code(node.func)}` cannot be followed")
     own = receiver_of(definition) if receiver is not None else None
     bound = _bound(reader, node, definition, passed, own)
     _check_that_one_reading_holds(reader, node, function, bound)

@@ -49,7 +49,7 @@ class Passing:
         """Refuse a lambda that is passed something: its body is moved to where it is called."""
         for name in parameters_of(function):
             if name in _OWN:
-                raise input_refused(module, function, f"the Estimator passes `{name}` to this input function by itself")
+                raise input_refused(module, function, f"the Estimator itself passed `{name}` to this input function")
         self._needs(function, module, frozenset())
 
     def call(self, callee: Written, function: FunctionValue, args: Sequence[cst.Arg], role: str, site: Site) -> Written:
@@ -73,8 +73,8 @@ class Passing:
                 raise input_refused(module, node, message)
             elif role in DISTRIBUTED and not _takes_its_shard(node):
                 message = (
-                    "the Estimator passes `input_context` to this input function under a strategy, and it does more "
-                    "with it than to take its shard, which is the whole of the data on one machine"
+                    "the Estimator passes `input_context` to this input function under a strategy, which uses it "
+                    "for more than taking its shard, on one machine the whole of the data"
                 )
                 raise input_refused(module, node, message)
         self._needs(node, module, bound | set(own) - ({_CONTEXT} if role not in DISTRIBUTED else set()))
@@ -85,7 +85,7 @@ class Passing:
         for param in nameable(node.params):
             name = param.name.value
             if param.default is None and (name not in passed or name == _CONTEXT):
-                raise input_refused(module, node, f"what is passed as `{name}` to this input function is not known")
+                raise input_refused(module, node, f"the value passed as `{name}` to this input function is unknown")
 
     def _settings(self, node: cst.FunctionDef | cst.Lambda, module: Module, site: Site) -> Written:
         if self._params is None or is_none(self._params):
@@ -93,7 +93,7 @@ class Passing:
         carried = self._carrier.at(self._params, self._made, site.frame, site.unit)
         named_before = carried is not None and isinstance(carried.tree, cst.Name | cst.Attribute)
         if carried is None or not (named_before or len(carried.text) <= _SHORT):
-            message = "the Estimator passes its `params=` to this input function by itself; give that dict a name"
+            message = "the Estimator itself passed its `params=` to this input function; give that dict a name"
             raise input_refused(module, node, message)
         return carried
 

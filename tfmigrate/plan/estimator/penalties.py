@@ -31,8 +31,9 @@ REGULARIZERS = frozenset(
     f"contrib.{module}.{kind}_regularizer" for module in ("layers", "slim") for kind in ("l1", "l2", "l1_l2")
 )
 PART = (
-    "of these losses of regularizers only the part of one replica was trained, half of the penalty on two (TensorFlow "
-    "1.15): decide how much it is to be, give the layers that `kernel_regularizer=`, and take this out; Keras adds it"
+    "only one replica's part of these regularization losses was trained, half of the penalty on two replicas "
+    "(TensorFlow 1.15): decide how large it should be, give the layers that `kernel_regularizer=`, and remove this; "
+    "Keras adds it"
 )
 _CONTRIB = {"Dense": ("fully_connected", "weights", "biases"), "Conv2D": ("Conv", "weights", "biases")}
 
@@ -67,8 +68,8 @@ def leave_out(reader: Reader, node: cst.BaseExpression) -> None:
     if any(_collects(known) for known in reader.program.modules.values()):
         raise reader.refuse(codes.ESTIMATOR_LOSS, node, PART)
     message = (
-        "this regularizer is left out: TensorFlow 1 adds none to the loss by itself, and nothing here does, so the "
-        "model was trained without it; Keras would add it"
+        "this regularizer is removed: TensorFlow 1 does not add it to the loss by itself, nor does this program, so "
+        "the model was trained without it; Keras would add it"
     )
     reader.plan.notes.append((node, message))
 
@@ -99,7 +100,7 @@ def read_listed(reader: Reader, node: cst.BaseComp) -> Penalty | None:
         return None
     factor = _halved_squares(reader, node.elt, loop.target.value)
     if factor is None:
-        message = "a sum over the variables of the graph is known of tf.nn.l2_loss alone"
+        message = "a sum over the variables of the graph is only supported for tf.nn.l2_loss"
         raise reader.refuse(codes.ESTIMATOR_LOSS, node.elt, message)
     conditions = [_condition(reader, part.test, loop.target.value) for part in loop.ifs]
     reader.penalised.append(len(reader.weighted))
@@ -136,7 +137,7 @@ def _condition(reader: Reader, node: cst.BaseExpression, variable: str) -> tuple
         target = part.comparisons[0] if isinstance(part, cst.Comparison) else None
         known = target is not None and isinstance(target.operator, cst.In | cst.NotIn)
         if text is None or target is None or not known or not _is_name(target.comparator, variable):
-            message = "the penalised variables are chosen by something other than a text in their names"
+            message = "the penalized variables are chosen by something other than a string in their names"
             raise reader.refuse(codes.ESTIMATOR_LOSS, part, message)
         replaced[target.comparator] = Written.of(NAME)
         texts.append(text)
@@ -181,7 +182,7 @@ def added(reader: Reader, node: cst.CSTNode, things: Sequence[Thing]) -> Loss | 
         return None
     (loss,), (penalty,) = losses, penalties
     if loss.penalty is not None:
-        message = "two penalties of the weights are added to the loss"
+        message = "two weight penalties are added to the loss"
         raise reader.refuse(codes.ESTIMATOR_LOSS, node, message)
     return Loss(loss.code, penalty)
 
@@ -213,8 +214,8 @@ def _needs_lasting(reader: Reader, node: cst.BaseExpression) -> None:
     elsewhere = reader.module is not reader.plan.module
     if names & own or changing or reader.repeats or (inside is not function and elsewhere):
         message = (
-            f"the factor `{reader.module.code(node)}` of the penalty of the weights is not, or not always, this one "
-            "at the end of model_fn"
+            f"the factor `{reader.module.code(node)}` of the weight penalty does not always have this value at the "
+            "end of model_fn"
         )
         raise reader.refuse(codes.ESTIMATOR_LOSS, node, message)
 
@@ -232,7 +233,7 @@ def _bound_in(function: cst.FunctionDef) -> Iterator[str]:
 def lines_of(reader: Reader, penalty: Penalty, model: str, helper: str, fresh: Mapping[str, str]) -> Iterator[Written]:
     """The lines that give each weight its regularizer; `fresh`: names that are free there. Raises Unconvertible."""
     if any(count != len(reader.weighted) for count in reader.penalised):
-        message = "more layers are made behind the penalty of the weights, which it left out"
+        message = "more layers are created after the weight penalty, which did not include them"
         raise reader.refuse(codes.ESTIMATOR_LOSS, reader.plan.function, message)
     for text in penalty.texts:
         _check_names(reader, text)
@@ -279,8 +280,8 @@ def _check_names(reader: Reader, text: str) -> None:
             after = any(text in piece for piece in (*new, keras))
             if before != after or (unknown and text not in word) or "/" in text or ":" in text:
                 message = (
-                    f"the penalised weights are chosen by {text!r} in their names, and the names of Keras's weights "
-                    "are others: give the layers of the model their `kernel_regularizer=` by hand"
+                    f"the penalized weights are chosen by {text!r} in their names, but Keras's weights have "
+                    "different names: give the layers of the model their `kernel_regularizer=` by hand"
                 )
                 raise reader.refuse(codes.ESTIMATOR_LOSS, reader.plan.function, message)
 

@@ -104,7 +104,7 @@ def _program_call(reader: ModelReader, node: cst.Call, thing: Thing) -> Thing:
         raise built
     if isinstance(func, cst.Attribute) and isinstance(reader.read(func.value), Params):
         return PLAIN
-    raise reader.refuse(codes.NO_KERAS_LAYER, node, f"`{reader.module.code(func)}` is not followed")
+    raise reader.refuse(codes.NO_KERAS_LAYER, node, f"`{reader.module.code(func)}` cannot be followed")
 
 
 def _thing_called(reader: ModelReader, func: cst.BaseExpression) -> Thing:

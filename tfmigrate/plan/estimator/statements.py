@@ -65,13 +65,13 @@ def _loop(reader: ModelReader, unit: cst.For, modes: frozenset[str]) -> None:
     reader.repeats -= 1
     if any(type(reader.names.get(name, thing)) is not type(thing) for name, thing in before.items()
            if not isinstance(thing, Features | Plain)):  # fmt: skip
-        raise reader.refuse(codes.NO_KERAS_LAYER, unit, "a name is bound to something else in this loop")
+        raise reader.refuse(codes.NO_KERAS_LAYER, unit, "this loop binds a name to something else")
     # The variables of the graph, of which summaries were written.
     over = isinstance(things, Unconvertible | Variables)
     if is_emptied(reader, unit.body) and (over or is_pure(unit.iter)):
         unwrap(reader, unit, None)
     elif isinstance(things, Variables):
-        message = "this loop does more with the variables of the graph than to write summaries of them"
+        message = "this loop does more with the variables of the graph than write summaries of them"
         raise reader.refuse(codes.NO_KERAS_LAYER, unit, message)
     elif not isinstance(things, Plain):
         refusal = reader.refuse(codes.NO_KERAS_LAYER, unit.iter, "this depends on the data or the mode")
@@ -138,7 +138,7 @@ def _add(reader: ModelReader, small: cst.AugAssign) -> None:
         reader.remove(small)
         return
     if any(isinstance(side, Choice) for side in sides):
-        message = f"`{reader.module.code(small.target)}` is another value in training than elsewhere"
+        message = f"`{reader.module.code(small.target)}` has a different value in training than elsewhere"
         raise reader.refuse(codes.NO_KERAS_LAYER, small, message)
     if not all(isinstance(side, STAYS) for side in sides):
         raise reader.refuse(codes.ESTIMATOR_LOSS, small, "a sum of losses is not understood")
@@ -186,7 +186,7 @@ def _expression(reader: ModelReader, small: cst.Expr) -> None:
             func = call.func if isinstance(call, cst.Call) else None
             owner = root_name(func) if isinstance(func, cst.Attribute) else None
             if owner is not None and owner.value in reader.names:
-                message = f"`{owner.value}` may be changed here for some modes only"
+                message = f"`{owner.value}` may only be changed here for some modes"
                 raise reader.refuse(codes.NO_KERAS_LAYER, small, message)
             reader.remove(small)
     else:

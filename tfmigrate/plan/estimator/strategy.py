@@ -33,7 +33,7 @@ def strategy_of(migration: Migration) -> StrategyObject | None:
     if "train_distribute" not in named or is_none(named["train_distribute"].value):
         if "experimental_distribute" in named:
             node = named["experimental_distribute"].value
-            raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, "a DistributeConfig is not followed", module)
+            raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, "a DistributeConfig cannot be followed", module)
         return None
     return _mirrored(migration, config, named["train_distribute"].value)
 
@@ -89,10 +89,10 @@ def _mirrored(migration: Migration, config: EstimatorPart, node: cst.BaseExpress
             raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, message, module)
     if given.is_followed and _plan_others(migration, config, given):
         return given.mirrored[0]
-    message = "its strategy is not, or not always, a MirroredStrategy"
+    message = "its strategy is not always a MirroredStrategy"
     only = given.values[0] if len(given.values) == 1 else None
     if isinstance(only, StrategyObject):
-        message = f"it trains under a {only.name}, and only MirroredStrategy is followed"
+        message = f"it trains under a {only.name}, but only MirroredStrategy is supported"
     raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, message, module)
 
 
@@ -184,8 +184,8 @@ def _default_in_other_arm(
         return
     if not isinstance(node, cst.Name) or not here or _made_for(migration, config, node) != [strategy.node]:
         message = (
-            "under a condition it trains on one device, and its strategy is made elsewhere, or read by more than its "
-            "RunConfig"
+            "under a condition it trains on one device, but its strategy is created elsewhere, or is read by more "
+            "than its RunConfig"
         )
         raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, node, message, module)
     line = f"{node.value} = {default_of(migration.drafts[module])}"

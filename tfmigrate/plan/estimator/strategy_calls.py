@@ -64,7 +64,7 @@ def name_where_made(migration: Migration, config: EstimatorPart, strategy: Strat
     raise migration.refuse(
         codes.ESTIMATOR_NOT_FOLLOWED,
         node,
-        "its strategy has no name where the Estimator is made",
+        "its strategy has no name where the Estimator is created",
         config.site.frame.module,
     )
 
@@ -118,7 +118,7 @@ def _argument(migration: Migration, strategy: StrategyObject, name: str, arg: cs
     module = strategy.site.frame.module
     old = _is_of_contrib(arg.value, migration.facts.modules[module].symbols)
     if name in _SUMMING and (old or name not in _TODAY):
-        message = f"`{name}=` is left out: TensorFlow 2 chooses how the gradients of the devices are summed"
+        message = f"`{name}=` is removed: TensorFlow 2 chooses how the gradients of the devices are summed"
         migration.say(codes.ESTIMATOR_LEFT_OUT, module, arg.value, message, "warn")
         if isinstance(arg.value, cst.Name):
             migration.assigned(arg.value, module, strategy.site.frame)
@@ -128,7 +128,7 @@ def _argument(migration: Migration, strategy: StrategyObject, name: str, arg: cs
         return Argument(arg.value, "devices", code=gpus.code)
     if name in _TODAY and not old:
         return Argument(arg.value, name, code=(arg.value,))
-    message = f"MirroredStrategy has no `{name}=` of that kind any more"
+    message = f"MirroredStrategy no longer has such a `{name}=`"
     raise migration.refuse(codes.ESTIMATOR_NOT_FOLLOWED, arg.value, message, module)
 
 

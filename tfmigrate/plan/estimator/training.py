@@ -93,13 +93,13 @@ def _made_loss(
     found = reader.read(predicted)
     if isinstance(found, Reading) and found.flat and not (labels.flat and keras.endswith("Crossentropy")):
         message = (
-            "the output is made one row for this loss; Keras compares it in its own shape, with labels that may have "
-            "another number of dimensions: leave the shapes of both as they are"
+            "the output is flattened for this loss, but Keras compares it in its own shape, with labels that may "
+            "have a different number of dimensions: leave the shapes of both as they are"
         )
         raise reader.refuse(codes.ESTIMATOR_LOSS, predicted, message)
     if labels.form == "onehot":
         if keras != "CategoricalCrossentropy" or settings:
-            raise reader.refuse(codes.ESTIMATOR_LOSS, node, "one-hot labels are supported with the softmax loss only")
+            raise reader.refuse(codes.ESTIMATOR_LOSS, node, "one-hot labels are only supported with the softmax loss")
         keras = "SparseCategoricalCrossentropy"
     inside = Written.joined([*(["from_logits=True"] if keras.endswith("Crossentropy") else []), *settings], ", ")
     return Loss(Written.of(f"{reader.tf}.keras.losses.{keras}(", inside, ")"))
@@ -182,9 +182,9 @@ def _note_broadcast(reader: Reader, node: cst.Call, predicted: cst.BaseExpressio
     if isinstance(thing, Reading) and thing.form == "squeezed":
         return
     message = (
-        "if the labels have the shape (batch,) and the output (batch, 1), this subtraction made a (batch, batch) "
-        "square of differences, each label against each output; MeanSquaredError compares each label with its own "
-        "output, so the training differs"
+        "if the labels have the shape (batch,) and the output (batch, 1), this subtraction computed a (batch, "
+        "batch) square of differences, each label against each output; MeanSquaredError compares each label with "
+        "its own output, so the training differs"
     )
     reader.plan.notes.append((node, message))
 
@@ -199,7 +199,7 @@ def read_metric(reader: Reader, node: cst.Call, name: str) -> Thing:
     form = _prediction(reader, arguments["predictions"].value, codes.ESTIMATOR_METRIC)
     found = reader.read(arguments["predictions"].value)
     if isinstance(found, Reading) and found.flat:
-        message = "the output is made one row for this metric, and Keras compares it in its own shape"
+        message = "the output is flattened for this metric, but Keras compares it in its own shape"
         raise reader.refuse(codes.ESTIMATOR_METRIC, node, message)
     keras = METRICS.get(name)
     named = f"{reader.tf}.keras.metrics"
@@ -229,7 +229,7 @@ def read_spec(reader: Reader, node: cst.Call) -> Thing:
                 continue  # `hooks if mode == TRAIN else None`, in another mode
             if not isinstance(hooks, Logs):
                 raise reader.refuse(codes.ESTIMATOR_HOOK, named[key].value, f"`{key}=` of an EstimatorSpec")
-            message = "this hook is dropped: Keras' progress bar shows the loss at every step"
+            message = "this hook is dropped: Keras's progress bar shows the loss at every step"
             reader.plan.notes.append((named[key].value, message))
     if "export_outputs" in named:
         reader.plan.names_exports = True

@@ -61,7 +61,10 @@ class Whole(Migration):
             if said.action == "rewrite" and not self.drafts[said.module].settings.wants(said.code)
         }
         if unwanted:
-            message = f"this Estimator stays: {min(unwanted)} is not selected, and it is migrated whole or not at all"
+            message = (
+                f"this Estimator stays: {min(unwanted)} is not selected, and an Estimator is migrated completely or "
+                "not at all"
+            )
             draft.say(codes.ESTIMATOR_NOT_FOLLOWED, call, message, "refuse")
             return set()
         self.said = [said for said in self.said if self.drafts[said.module].settings.wants(said.code)]
@@ -106,7 +109,7 @@ class Whole(Migration):
         conditions = [_conditions(use) for use in trainings]
         for use in uses:
             if use not in trainings and not any(own <= _conditions(use) for own in conditions):
-                message = f"{use.method}() also runs where train() did not, and read a checkpoint then"
+                message = f"{use.method}() also runs without train(), and then reads a checkpoint"
                 raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, use.call, message, use.site.frame.module)
 
     def _check_that_nothing_else_takes_it(self, handled: set[cst.Call]) -> None:
@@ -122,14 +125,14 @@ class Whole(Migration):
                             raise self.refuse(
                                 codes.ESTIMATOR_NOT_FOLLOWED,
                                 node,
-                                "it is passed to code that could not be followed",
+                                "it is passed to code that cannot be followed",
                                 module,
                             )
         for module, facts in self.facts.modules.items():
             called = {node.func for node in module.calls}
             for read in module.all_of(cst.Attribute):
                 if read not in called and any(option in self.parts for option in facts.options(read.value)):
-                    message = f"`{module.code(read)}` has no counterpart on a Keras model"
+                    message = f"`{module.code(read)}` has no counterpart in a Keras model"
                     raise self.refuse(codes.ESTIMATOR_NOT_FOLLOWED, read, message, module)
 
     def rename(self) -> None:
@@ -170,14 +173,14 @@ class Whole(Migration):
             if name in CHECKPOINT_SETTINGS and not is_none(arg.value):
                 where = module if arg in own else self.module
                 message = (
-                    f"`{name}=`: the Estimator wrote and restored checkpoints by itself; add the callback "
-                    "BackupAndRestore or ModelCheckpoint where that is wanted"
+                    f"`{name}=`: the Estimator itself wrote and restored checkpoints; add the callback "
+                    "BackupAndRestore or ModelCheckpoint if you want that"
                 )
                 self.say(codes.ESTIMATOR_LEFT_OUT, where, arg.value, message, "warn")
             elif name == "session_config" and _sets_devices(module, arg.value):
                 message = (
-                    "`session_config=` is left out, and with it which GPUs were seen or how much of their memory was "
-                    "taken: call tf.config.set_visible_devices() or tf.config.experimental.set_memory_growth() first"
+                    "`session_config=` is removed, and with it the selection of GPUs or the limit on their memory: "
+                    "call tf.config.set_visible_devices() or tf.config.experimental.set_memory_growth() first"
                 )
                 self.say(codes.ESTIMATOR_LEFT_OUT, module, arg.value, message, "warn")
             elif name == "tf_random_seed":

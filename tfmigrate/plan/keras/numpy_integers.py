@@ -47,7 +47,6 @@ def check(context: Context) -> Iterator[CallChange]:
                     message = f"Keras 3 accepts no {_KINDS[may_be_numpy]} as the size of a layer: converted to int"
                     yield CallChange(codes.NUMPY_INTEGERS, node, message, Replace(node, ("int(", node, ")")))
 
-
     yield from _seeds(facts)
 
 

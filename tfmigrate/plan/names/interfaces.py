@@ -62,8 +62,8 @@ def generator_calls(facts: Facts, tables: Tables) -> Iterator[CallChange]:
 
 
 _ALL_ROWS = (
-    "fit_generator() of standalone Keras validated on all rows of arrays, and read `validation_steps` for generators "
-    "alone; fit() takes so many batches of 32 rows: it is removed"
+    "fit_generator() of standalone Keras validated on all rows of arrays and used `validation_steps` only for "
+    "generators; fit() would take that many batches of 32 rows: it is removed"
 )
 
 

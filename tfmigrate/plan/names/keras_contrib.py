@@ -14,12 +14,12 @@ from tfmigrate.plan.names.keras_packages import imported_from
 _PACKAGE = "keras_contrib"
 _INSTEAD = {
     "InstanceNormalization": (
-        "tf.keras.layers.GroupNormalization is near to it, with groups=-1 for axis=-1 and groups=1 for axis=None; it "
-        "adds its epsilon under the root, to the variance, where this adds 1e-3 to the deviation"
+        "tf.keras.layers.GroupNormalization is similar, with groups=-1 for axis=-1 and groups=1 for axis=None; it "
+        "adds its epsilon under the root, to the variance, where this one adds 1e-3 to the deviation"
     ),
     "GroupNormalization": (
-        "tf.keras.layers.GroupNormalization takes other values for a group: this reshapes the picture without moving "
-        "the channels of a group together"
+        "tf.keras.layers.GroupNormalization groups the values differently: this one reshapes the picture without "
+        "moving the channels of a group together"
     ),
     "Swish": "with the default beta it is tf.keras.layers.Activation('silu')",
     "CRF": "Keras has no such layer",
@@ -35,7 +35,7 @@ def check(context: Context) -> Iterator[CallChange]:
 def _told(node: cst.CSTNode, name: str) -> CallChange:
     instead = f"; {_INSTEAD[name]}" if name in _INSTEAD else ""
     message = (
-        "keras_contrib was written for Keras up to 2.3, and calls what keras.backend no longer has: copy what is used "
-        f"into the program, with tensorflow.keras for keras{instead}"
+        "keras_contrib was written for Keras up to 2.3, and calls functions that keras.backend no longer has: copy "
+        f"the code that you use into the program, with tensorflow.keras for keras{instead}"
     )
     return CallChange(codes.KERAS_CONTRIB, node, message, action="warn")

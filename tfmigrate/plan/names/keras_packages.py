@@ -14,7 +14,7 @@ from tfmigrate.understand.syntax import dotted
 
 _IMPORT = "importing it fails with Keras 3"
 _USE = "using it fails with Keras 3"
-_BY_TF_KERAS = "; with Keras 2 (tf_keras) its networks run where the environment has TF_KERAS=1"
+_BY_TF_KERAS = "; with Keras 2 (tf_keras) its networks run if TF_KERAS=1 is set in the environment"
 _PACKAGES = {
     "bert4keras": f"{_USE} (no keras.engine){_BY_TF_KERAS}",
     "innvestigate": f"{_IMPORT} (no conv_utils in keras.utils)",
@@ -26,7 +26,7 @@ _PACKAGES = {
     "keras_lr_multiplier": f"{_USE}",
     "keras_metrics": f"{_USE}; tf.keras.metrics has Precision and Recall",
     "keras_radam": f"{_IMPORT} (no keras.engine)",
-    "keras_resnet": f"{_USE} (its BatchNormalization knows no shape); tf.keras.applications has ResNet50 and others",
+    "keras_resnet": f"{_USE} (its BatchNormalization has no shape); tf.keras.applications has ResNet50 and others",
     "keras_squeezenet": f"{_IMPORT} (no _obtain_input_shape)",
     "keras_transformer": f"{_USE}{_BY_TF_KERAS}",
     "keras_vggface": f"{_IMPORT} (no layer_utils in keras.utils)",
@@ -43,8 +43,8 @@ def check(context: Context) -> Iterator[CallChange]:
         if package not in told:
             told.add(package)
             message = (
-                f"{package} was written for standalone Keras: {_PACKAGES[package]}. Copy what is used into the "
-                "program, with tensorflow.keras in place of keras, or use what Keras has"
+                f"{package} was written for standalone Keras: {_PACKAGES[package]}. Copy the code that you use into "
+                "the program, with tensorflow.keras in place of keras, or use what Keras has"
             )
             yield CallChange(codes.KERAS_PACKAGES, node, message, action="warn")
 

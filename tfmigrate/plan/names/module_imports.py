@@ -73,7 +73,7 @@ class ModuleImports:
         """Report an import of multi_gpu_model that refused uses still need."""
         here = any(self._reads_left(bound, unit) for alias, bound, _ in imports_of(statement) if alias in kept)
         where = "in this file" if here else "in the files that import it from here"
-        message = f"this import stays as long as the uses refused {where} do"
+        message = f"this import stays as long as the refused uses {where}"
         self.draft.say(codes.LEFTOVER_IMPORT, statement, message, "refuse")
 
     def _reads_left(self, bound: str, unit: Unit) -> bool | None:

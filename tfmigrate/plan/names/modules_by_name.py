@@ -30,7 +30,7 @@ def check(context: Context) -> Iterator[CallChange]:
         module, dot = (text, "") if whole else text.rpartition(".")[:2]
         new = tables.moves.imported(module)
         if module and new != module:
-            message = f"{module} is {new}, also where its name stands in a string"
+            message = f"{module} is {new}, also where its name is in a string"
             code = facts.module.code(literal).replace(text, new + dot + text[len(module + dot) :], 1)
             yield CallChange(codes.MODULES_BY_NAME, literal, message, Replace(literal, code))
 

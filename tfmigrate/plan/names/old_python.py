@@ -99,7 +99,7 @@ def _specifications(context: Context) -> Iterator[CallChange]:
         if isinstance(node, cst.Assign):
             made = settled(node.value, scopes)
             if made in calls and isinstance(node.targets[0].target, cst.Tuple | cst.List):
-                message = "getfullargspec() answers seven parts, of which getargspec() had four: these are taken"
+                message = "getfullargspec() returns seven parts, of which getargspec() had four: these are taken"
                 yield CallChange(codes.OLD_PYTHON, node.value, message, Replace(node.value, (node.value, "[:4]")))
         elif node.attr.value == "keywords" and settled(node.value, scopes) in calls:
             message = "`keywords` of getargspec() is `varkw` of getfullargspec()"
@@ -118,7 +118,7 @@ def _matrices(context: Context) -> Iterator[CallChange]:
             advice = "use frame[columns].values"
             yield CallChange(codes.PYTHON_NAME_IS_GONE, call, f"as_matrix of pandas is gone: {advice}", action="warn")
             continue
-        message = "as_matrix() was removed from pandas: `values` gives the same"
+        message = "as_matrix() was removed from pandas: `values` is the same"
         yield CallChange(codes.OLD_PYTHON, call, message, Replace(call, (call.func.value, ".values")))
 
 
@@ -155,13 +155,13 @@ def _splits(context: Context) -> Iterator[CallChange]:
         pattern = call.args[0].value if call.args and facts.called(call) == "re.split" else None
         if not isinstance(pattern, cst.SimpleString) or not _matches_nothing(pattern.evaluated_value):
             continue
-        message = "re.split() left out empty matches up to Python 3.6, and splits at each of them since 3.7"
+        message = "re.split() ignored empty matches up to Python 3.6, and splits at each of them since 3.7"
         code, _, end = pattern.value.rpartition(")?")
         if end == pattern.quote and _is_one_group(pattern.evaluated_value):
-            message += ", where a group that matched nothing gives None: the group is no longer optional"
+            message += ", where a group that matched nothing returns None: the group is no longer optional"
             yield CallChange(codes.OLD_PYTHON, pattern, message, Replace(pattern, f"{code}){end}"))
         else:
-            message += ": write a pattern that matches no empty text"
+            message += ": write a pattern that does not match an empty string"
             yield CallChange(codes.OLD_PYTHON, pattern, message, action="warn")
 
 
@@ -172,10 +172,10 @@ def _loaders(context: Context) -> Iterator[CallChange]:
         name = facts.symbols.get(call.func)
         if name not in ("yaml.load", "yaml.load_all") or len(call.args) != 1 or call.args[0].star:
             continue
-        message = f"{name}() of PyYAML 6 takes no file without a Loader (TypeError)"
+        message = f"{name}() of PyYAML 6 requires a Loader (TypeError)"
         if isinstance(call.func, cst.Attribute):
             loader = (call.func.value, ".FullLoader")
-            message += ": FullLoader, which it took itself before, is written"
+            message += ": FullLoader, its former default, is written"
             yield CallChange(codes.OLD_PYTHON, call, message, Revision(call, set=(("Loader", loader),)))
         else:
             message += ": pass Loader=yaml.FullLoader"
@@ -191,10 +191,10 @@ def _print_options(context: Context) -> Iterator[CallChange]:
         threshold = passed_as("threshold", 1, call)
         value = threshold.value if threshold is not None else None
         name = facts.symbols.get(value, "") if value is not None else ""
-        message = "NumPy prints no arrays in full for a threshold that is no number (ValueError since 1.14)"
+        message = "NumPy does not accept a threshold that is not a number (ValueError since 1.14)"
         if isinstance(value, cst.Attribute) and name == "numpy.nan":
             edit = Replace(value, (value.value, ".inf"))
-            yield CallChange(codes.OLD_PYTHON, value, f"{message}: inf is as long", edit)
+            yield CallChange(codes.OLD_PYTHON, value, f"{message}: inf also prints arrays in full", edit)
         elif value is not None and name in ("numpy.nan", "numpy.NaN", "numpy.NAN"):
             yield CallChange(codes.OLD_PYTHON, value, f"{message}: write numpy.inf", action="warn")
 
@@ -208,7 +208,7 @@ def _interpolations(context: Context) -> Iterator[CallChange]:
         renamed = keywords(call).get("interpolation")
         if renamed is None or context.facts.symbols.get(call.func) not in _PERCENTILES:
             continue
-        message = "the argument `interpolation` is `method` since NumPy 1.22; NumPy 2.4 no longer takes the old name"
+        message = "the argument `interpolation` is `method` since NumPy 1.22; NumPy 2.4 no longer accepts the old name"
         named = (
             replace(known, keyword="method") if known.source is renamed else known for known in unchanged(call.args)
         )
@@ -229,9 +229,9 @@ def _reshapes(context: Context) -> Iterator[CallChange]:
                 replace(known, keyword=None) if known.source is shape else known for known in unchanged(call.args)
             )
             edit = Arguments(call, tuple(by_place))
-            yield CallChange(codes.OLD_PYTHON, shape, f"{message}: the shape is passed by its place", edit)
+            yield CallChange(codes.OLD_PYTHON, shape, f"{message}: the shape is passed by position", edit)
         else:
-            yield CallChange(codes.OLD_PYTHON, shape, f"{message}: pass the shape by its place", action="warn")
+            yield CallChange(codes.OLD_PYTHON, shape, f"{message}: pass the shape by position", action="warn")
 
 
 def _matches_nothing(pattern: str | bytes) -> bool:

@@ -105,7 +105,7 @@ class _Phrases:
         ofs = (of, "keras.optimizers") if names.is_optimizer(of) else (of,)
         row = next((row for row in rows if row.old == lack.keyword and row.of in ofs and row.new), None)
         took = self._target.took_in(lack.name, lack.keyword)
-        text = f"{_called(lack.name)}() takes no argument `{lack.keyword}` in {self._target.title(lack.name)}"
+        text = f"{_called(lack.name)}() has no argument `{lack.keyword}` in {self._target.title(lack.name)}"
         if took:
             text += f" (it did in {took})"
         near = difflib.get_close_matches(lack.keyword, lack.known, n=1, cutoff=0.7)

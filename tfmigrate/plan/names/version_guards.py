@@ -16,7 +16,7 @@ from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.walk import walk
 
 _EXITS = frozenset({"sys.exit", "exit", "quit", "os._exit"})
-_MESSAGE = "this stops the program on every TensorFlow that has no multi_gpu_model: it is removed"
+_MESSAGE = "this stops the program on every TensorFlow without multi_gpu_model: it is removed"
 
 
 def check(context: Context) -> Iterator[CallChange]:
@@ -43,10 +43,12 @@ def check(context: Context) -> Iterator[CallChange]:
 
 _KERAS_VERSION = "keras.__version__"
 """What a test of TensorFlow's version chooses stays: a program may be meant for TensorFlow 1 and 2."""
-_ONE_IMPORT = "this test has one result on every TensorFlow that has no multi_gpu_model: what it imports there stays"
+_ONE_IMPORT = (
+    "this test has the same result on every TensorFlow without multi_gpu_model: the import that it leads to stays"
+)
 _OF_A_FEATURE = (
-    "this stops the function on every TensorFlow that has no multi_gpu_model, so what it does worked on the old one: "
-    "remove the check if it works now, or stop using the function"
+    "this stops the function on every TensorFlow without multi_gpu_model, so it only worked on an old one: remove "
+    "the check if it works now, or stop using the function"
 )
 
 

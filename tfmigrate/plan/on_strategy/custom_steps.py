@@ -107,8 +107,8 @@ def _whole_batches(facts: Facts, call: cst.Call) -> Iterator[CallChange]:
         values = facts.options(element.value)
         if values and all(isinstance(option, Opaque) and option.origin == OF_DATASET for option in values):
             message = (
-                "this batch comes from a dataset that was not distributed: every replica computes all of it, which is "
-                "no faster, and the gradients of all are added up; loop over "
+                "this batch comes from a dataset that was not distributed: every replica computes all of it, which "
+                "is no faster, and all gradients are added up; loop over "
                 "strategy.experimental_distribute_dataset(...)"
             )
             yield CallChange(codes.WHOLE_BATCH, element.value, message, action="warn")
@@ -135,8 +135,8 @@ def _made_outside(
         for site in optimizer.sites:
             if scoping.outside(site, strategies):
                 message = (
-                    "this optimizer is made outside the scope of the strategy whose run() uses it: Keras 3 fails, "
-                    "Keras 2 does not; make it in the scope"
+                    "this optimizer is created outside the scope of the strategy whose run() uses it: Keras 3 "
+                    "fails, Keras 2 does not; create it in the scope"
                 )
                 node = optimizer.config if optimizer.config is not None else site.unit
                 yield site.frame.module, CallChange(codes.COMPILE_OUTSIDE_SCOPE, node, message, action="warn")
@@ -180,8 +180,8 @@ def _counted_outside(
             known = all(modules[site.frame.module].called(made.node) == "tensorflow.Variable" for site in made.sites)
             if known and all(scoping.outside(site, strategies) for site in made.sites):
                 message = (
-                    "this variable is made outside the scope of the strategy, so that all replicas share it, and each "
-                    "of them adds to it: with N replicas a step counts N times; make it in the scope, with "
+                    "this variable is created outside the scope of the strategy, so all replicas share it and each "
+                    "adds to it: with N replicas a step counts N times; create it in the scope, with "
                     "aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA"
                 )
                 yield step.module, CallChange(codes.COUNTED_OUTSIDE, call, message, action="warn")

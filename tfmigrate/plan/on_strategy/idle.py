@@ -47,7 +47,7 @@ def left_idle(facts: ProgramFacts, drafts: Mapping[Module, Draft], apart: Contai
             made_at, trained = here.place(strategy.node, here), use.place(use.site.frame.module)
             message = (
                 f"nothing is built in the scope of the strategy at {made_at}: this model trains ({trained}) on one "
-                "device, with the batch that is meant for all of them"
+                "device, with the batch size meant for all of them"
             )
             yield Outside(codes.IDLE_STRATEGY, message, first, sites, idle, use)
 

@@ -186,7 +186,7 @@ class _Reader:
             if use.method in TRAINING
         )
         for strategy, _ in second_strategies(trainings):
-            message = f"{SECOND}; make one strategy and use it for both"
+            message = f"{SECOND}; create one strategy and use it for both"
             yield strategy.site.frame.module, CallChange(codes.SECOND_STRATEGY, strategy.node, message, action="warn")
 
     # ---- validation_split ----
@@ -268,8 +268,8 @@ class _Reader:
                 several = strategy.name == WORKERS and use.method == "fit"
                 if several and self._is_on_keras_3(module):
                     message = (
-                        "with more than one worker Keras 3 fails in the first fit(): set TF_USE_LEGACY_KERAS=1 before "
-                        "TensorFlow is imported, with the package tf_keras, which makes tf.keras Keras 2"
+                        "with more than one worker Keras 3 fails in the first fit(): install the package tf_keras "
+                        "and set TF_USE_LEGACY_KERAS=1 before TensorFlow is imported, which makes tf.keras Keras 2"
                     )
                     yield module, CallChange(codes.WORKERS_ON_KERAS_3, strategy.node, message, action="warn")
 
@@ -287,7 +287,7 @@ class _Reader:
                 if isinstance(node, cst.Name) and place is not None:
                     message = (
                         f"fit() under a strategy takes the batch of all replicas together, and {node.value} is what "
-                        f"{place} multiplies by their number: the global batch seems to be meant"
+                        f"{place} multiplies by their number: the global batch size seems to be meant"
                     )
                     yield module, CallChange(codes.BATCH_PER_REPLICA, node, message, action="warn")
 

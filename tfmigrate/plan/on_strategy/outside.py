@@ -111,7 +111,7 @@ class _Finder:
                 message = (
                     "compile() is called outside the scope of its model: Keras 3 then mixes two strategies, and fails"
                     if not metrics
-                    else "compile() makes metrics outside the scope of its model: Keras 2 fails"
+                    else "compile() creates metrics outside the scope of its model: Keras 2 fails"
                 )
                 sites = frozenset((use.site,))
                 yield from self._once(Outside(codes.COMPILE_OUTSIDE_SCOPE, message, use.site, sites, strategies, use))
@@ -122,7 +122,7 @@ class _Finder:
             for site in self._made_at(use, kind):
                 slots = kind == "metric" or not _needs_no_slots(use)
                 if site != use.site and slots and self._scoping.outside(site, strategies):
-                    message = f"this {kind} is made outside the scope of {who} fails"
+                    message = f"this {kind} is created outside the scope of {who} fails"
                     sites = frozenset((site,))
                     yield from self._once(Outside(codes.COMPILE_OUTSIDE_SCOPE, message, site, sites, strategies, use))
 
@@ -182,7 +182,7 @@ class _Finder:
             ):
                 trained = use.place(use.site.frame.module)
                 message = (
-                    f"this model is loaded outside the scope and trained ({trained}), on one device, where the "
+                    f"this model is loaded outside the scope and trained ({trained}) on one device, while the "
                     "program's other training runs under the strategy: load it in the scope"
                 )
                 sites = frozenset((models[0].site,))

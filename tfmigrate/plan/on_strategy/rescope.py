@@ -229,9 +229,7 @@ class _Scopes:
         """The blocks of a body that enter its scope already, and nothing else."""
         blocks = (scope.block for scope in self._entered if _function(scope.frame) is body.function)
         return frozenset(
-            block
-            for block in blocks
-            if len(block.items) == 1 and body.module.code(block.items[0].item) == body.context
+            block for block in blocks if len(block.items) == 1 and body.module.code(block.items[0].item) == body.context
         )
 
 

@@ -51,9 +51,10 @@ def own_means(program: Program, step: FunctionValue) -> Iterator[CallChange]:
             loss = gradient.args[0].value if gradient.args else None
             if loss is not None and body.is_mean(loss):
                 message = (
-                    "each replica takes the gradient of its own mean here, and apply_gradients() adds up those of all "
-                    "replicas: with N replicas it is N times that of the mean over the batch; divide the loss by "
-                    "num_replicas_in_sync, or take tf.nn.compute_average_loss(...) of one value per sample"
+                    "each replica computes the gradient of its own mean here, and apply_gradients() adds up all "
+                    "gradients: with N replicas the sum is N times the gradient of the mean over the batch; divide "
+                    "the loss by num_replicas_in_sync, or use tf.nn.compute_average_loss(...) on one value per "
+                    "sample"
                 )
                 yield CallChange(codes.MEAN_OF_REPLICA, next(iter(body.values_of(loss)), loss), message, action="warn")
 

@@ -35,7 +35,7 @@ def no_devices(
         what = _cannot_be(devices, draft)
         if what is not None:
             message = (
-                f"MirroredStrategy takes names of devices, and this is {what}: leave the argument out for all GPUs, or "
+                f"MirroredStrategy takes device names, but this is {what}: leave out the argument for all GPUs, or "
                 'write names as "/gpu:0"'
             )
             yield draft.module, CallChange(codes.DEVICES_NOT_NAMES, devices, message, action="warn")
@@ -57,7 +57,7 @@ def _cannot_be(node: cst.BaseExpression, draft: Draft) -> str | None:
     if isinstance(name, cst.Attribute) and name.attr.value == "name":
         devices = [value.node for value in draft.loops.taken(name.value) if isinstance(value, PartOf)]
         if any(_are_physical(node, draft) for node in devices):
-            return 'a list of names as "/physical_device:GPU:0", which it does not know'
+            return 'a list of names such as "/physical_device:GPU:0", which it does not know'
     return None
 
 

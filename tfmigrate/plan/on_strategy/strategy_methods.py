@@ -31,6 +31,6 @@ def plan_strategy_methods(drafts: Mapping[Module, Draft], rules: Iterable[Rule])
             # A name of TensorFlow, as an attribute of the class itself is, belongs to TFM501.
             if node not in excused | draft.facts.symbols.keys():
                 message = (
-                    f"strategy.{old}() is strategy.{renamed[old]}() from TensorFlow 2.2 on; 2.4 took the old name away"
+                    f"strategy.{old}() is strategy.{renamed[old]}() since TensorFlow 2.2; 2.4 removed the old name"
                 )
                 draft.change(codes.STRATEGY_METHODS, node, message, Replace(node.attr, renamed[old]))

@@ -50,9 +50,9 @@ def unbuilt(
                     # One of several that an `if` chooses from stands for them all.
                     site, optimizer = min(sites, key=lambda made: order_of(made[0]))
                     message = (
-                        "the first step makes the variables of this optimizer, and tf.function compiles it: with "
-                        "several replicas Keras 3 fails there (You must feed a value for placeholder tensor); call "
-                        "its build(model.trainable_variables) in the scope before, which TensorFlow 2.11 and later have"
+                        "the first step creates the variables of this optimizer, and tf.function compiles it: with "
+                        "several replicas Keras 3 fails there (You must feed a value for placeholder tensor); first "
+                        "call its build(model.trainable_variables) in the scope (TensorFlow 2.11 and later)"
                     )
                     node = optimizer.config if optimizer.config is not None else site.unit
                     yield site.frame.module, CallChange(codes.UNBUILT_OPTIMIZER, node, message, action="warn")

@@ -114,7 +114,7 @@ class _Mending:
         reason = self.project.stays or last.left or (None if _is_plain(self.path) else NOT_HERE)
         message = (
             f"{self.project.writes_for_tensorboard} uses the callback TensorBoard, and TensorFlow 2.21 no longer "
-            "installs the package tensorboard"
+            "installs the tensorboard package"
         )
         if reason is not None:
             self._say(last, codes.TENSORBOARD, f"{message}: add it by hand ({reason})", "warn")
@@ -162,7 +162,7 @@ def shell_findings(line: int, text: str, project: Project) -> Iterator[Finding]:
     for pin in words(text):
         verdict = _verdict(pin, project, {}, before_keras_3=False)
         if verdict is not None and project.settings.wants(verdict.code):
-            wanted = "" if verdict.new is None else f": write {verdict.new}" if verdict.new else ": take it out"
+            wanted = "" if verdict.new is None else f": write {verdict.new}" if verdict.new else ": remove it"
             yield Finding(line, pin.start + 1, verdict.code, verdict.message + wanted, "warn")
 
 
@@ -218,8 +218,8 @@ def _keras(pin: Pin, project: Project) -> _Verdict | None:
         return None
     message = f"{pin.text.strip()} is standalone Keras, which does not work with today's TensorFlow"
     if project.imports_keras is not None:
-        return _Verdict(codes.KERAS_PIN, f"{message}, and {project.imports_keras} imports it still", None)
-    return _Verdict(codes.KERAS_PIN, f"{message}, and the code takes Keras from TensorFlow now")
+        return _Verdict(codes.KERAS_PIN, f"{message}, but {project.imports_keras} still imports it", None)
+    return _Verdict(codes.KERAS_PIN, f"{message}, and the code now uses TensorFlow's Keras")
 
 
 def _position(text: str, offset: int) -> tuple[int, int]:
@@ -241,8 +241,8 @@ def _images(path: str, text: str, project: Project) -> list[Finding]:
         version, dated = Version(match["version"]), "nvidia" in match["image"]
         if (version < Version("20") or "-tf1" in match["tag"]) if dated else version < project.needed:
             message = (
-                f"the image {match['image']}:{match['version']}{match['tag']} holds a TensorFlow older than "
-                f"{project.needed}, the oldest that the migrated code runs on: choose a later image by hand"
+                f"the image {match['image']}:{match['version']}{match['tag']} has a TensorFlow older than "
+                f"{project.needed}, the oldest that the migrated code runs on: choose a newer image by hand"
             )
             line, column = _position(text, match.start("image"))
             images.append(Finding(line, column, codes.TENSORFLOW_PIN, message, "warn"))

@@ -115,8 +115,8 @@ def _with_settings(
         count = module.code(wrap.gpus) if wrap.gpus is not None else "the number of GPUs"
         place = module.place(wrap.call, caller.frame.module)
         message = (
-            f"as {count} of multi_gpu_model at {place} is set now, what is built here is trained on one GPU, and will "
-            "be when it is set to more; to train on several, build and compile it in the scope of a MirroredStrategy"
+            f"as {count} of multi_gpu_model at {place} is set now, the model built here trains on one GPU, and still "
+            "will if it is set to more; to train on several, build and compile it in the scope of a MirroredStrategy"
         )
         drafts[caller.frame.module].say(codes.GPUS_TOO_LATE, caller.unit, message, "warn")
     return of_others

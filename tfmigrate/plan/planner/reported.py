@@ -56,7 +56,7 @@ def say_of_other_files(placements: Iterable[Placement], wraps: Sequence[Wrap], d
         if draft.edits and not reported:
             wrap = causes.get(module, wraps[0])
             scope = next((edit for edit in draft.edits if isinstance(edit, Scope)), None)
-            what = "what is built here is now in the scope of its strategy" if scope else "this file changes with it"
+            what = "the model built here is now in the scope of its strategy" if scope else "this file changes with it"
             message = f"for multi_gpu_model at {wrap.site.frame.module.place(wrap.call)}, {what}"
             draft.say(codes.MULTI_GPU_MODEL, place_of(scope) if scope else draft.first_place(), message, "rewrite")
 
@@ -100,7 +100,7 @@ def say_emptied(drafts: Mapping[Module, Draft]) -> None:
     for module in unused(emptied, drafts):
         draft = drafts[module]
         draft.noted[:] = [
-            replace(finding, message=f"{finding.message}; nothing else is in this file: delete it")
+            replace(finding, message=f"{finding.message}; this file contains nothing else: delete it")
             if finding.message.startswith("the class ") and finding.code == codes.MULTI_GPU_MODEL
             else finding
             for finding in draft.noted

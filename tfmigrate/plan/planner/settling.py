@@ -119,9 +119,7 @@ def _kept_by_their_class(facts: ProgramFacts, refused: Mapping[cst.Call, Refusal
 
     def why(cls: ClassValue, other: Wrap, _: Wrap) -> str:
         place = other.site.frame.module.place(other.call)
-        return (
-            f"the class {cls.node.name.value} wraps the model, and stays for its use at {place}, which is not migrated"
-        )
+        return f"the class {cls.node.name.value} wraps the model, and stays because its use at {place} is not migrated"
 
     return _staying_with_another(facts, refused, lambda wrap: wrap.wrapper_class, why)
 
@@ -132,7 +130,7 @@ def _kept_by_their_object(facts: ProgramFacts, refused: Mapping[cst.Call, Refusa
 
     def why(kept_at: tuple[cst.CSTNode, str], other: Wrap, wrap: Wrap) -> str:
         place = other.site.frame.module.place(other.call, wrap.site.frame.module)
-        return f"`{kept_at[1]}` is set at {place} too, which is not migrated"
+        return f"`{kept_at[1]}` is also set at {place}, which is not migrated"
 
     return _staying_with_another(facts, refused, _kept_at, why)
 

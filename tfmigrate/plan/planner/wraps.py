@@ -83,7 +83,7 @@ def _leave_remains(
     for module, left in remains.items():
         drafts[module].edits.extend(left.edits(refused))
         for function in left.idle:
-            message = f"{function.name.value}() only wrapped the model that it is given: it is removed with its calls"
+            message = f"{function.name.value}() only wrapped its model: it is removed with its calls"
             drafts[module].say(codes.MULTI_GPU_MODEL, function, message, "rewrite")
     for draft in drafts.values():
         draft.edits.extend(unwrapped(draft, refused))

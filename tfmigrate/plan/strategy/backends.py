@@ -22,7 +22,7 @@ def other_backend(drafts: Iterable[Draft]) -> Refusal | None:
         for node in facts.module.all_of(cst.Assign, cst.Call):
             chosen = _chosen(node, facts)
             if chosen is not None and chosen.lower() != "tensorflow":
-                message = f"{facts.module.place(node)} chooses {chosen} instead of TensorFlow to run Keras on"
+                message = f"{facts.module.place(node)} makes Keras run on {chosen} instead of TensorFlow"
                 return Refusal(codes.OTHER_BACKEND, message)
         for use in facts.uses:
             context = keywords(use.call).get("context") if use.method == "compile" else None

@@ -23,8 +23,8 @@ def say_batch_statistics(placement: Placement, facts: ProgramFacts, drafts: Mapp
         first = next((use for use in group.trainings if use.method == "train_on_batch"), None)
         if first is not None:
             message = (
-                "train_on_batch() of Keras 3 gives each replica the whole batch: BatchNormalization takes its mean and "
-                "variance from all of it, where multi_gpu_model and Keras 2 took them from each GPU's part, and "
-                "several GPUs are no faster than one; train on Keras 2, or by fit(), where that matters"
+                "train_on_batch() of Keras 3 gives each replica the whole batch: BatchNormalization takes its mean "
+                "and variance from all of it, where multi_gpu_model and Keras 2 took them from each GPU's part, and "
+                "several GPUs are no faster than one; if that matters, train on Keras 2 or with fit()"
             )
             drafts[first.site.frame.module].say(codes.BATCH_STATISTICS, first.call, message, "warn")

@@ -52,7 +52,7 @@ def devices_problem(draft: Draft, place: Unit) -> Refusal | None:
         if name.startswith("tensorflow.config.") and ".set_" in name and call not in early:
             return Refusal(
                 codes.DEVICES_TOO_LATE,
-                f"{dotted(call.func)}() at {module.place(call, module)} would come after the strategy, which "
-                f"several machines need made before all else, at {module.place(place, module)}: move it up",
+                f"{dotted(call.func)}() at {module.place(call, module)} would come after the strategy, which must be "
+                f"created before everything else on several machines, at {module.place(place, module)}: move it up",
             )
     return None

@@ -143,7 +143,7 @@ def _say(part: _Part, draft: Draft) -> None:
     draft.say(
         codes.UNSURE_TEMPLATE,
         part.node,
-        f"if fit() was called on the parallel model, `{layer}` was the model that it wraps; it is a plain layer now: "
-        f"write `{draft.module.code(part.model)}` where the model was meant",
+        f"if fit() was called on the parallel model, `{layer}` was the wrapped model; it is now an ordinary layer: "
+        f"write `{draft.module.code(part.model)}` if the model was meant",
         "warn",
     )

@@ -18,7 +18,7 @@ from tfmigrate.understand.blocks import Unit
 from tfmigrate.understand.carrier import Carrier
 from tfmigrate.understand.module import Module
 
-_DIFFERENT = "one strategy would serve wraps with different `gpus`, and a strategy has one number of GPUs"
+_DIFFERENT = "one strategy would serve wraps with different `gpus`, but a strategy has a fixed number of GPUs"
 
 
 def common_strategy(

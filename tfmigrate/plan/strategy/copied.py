@@ -80,7 +80,7 @@ def why_not_copied(wrap: Wrap, refusal: Refusal, facts: ProgramFacts, drafts: Ma
     for use in uses:
         if not _shares(use):
             place = use.site.frame.module.place(use.call)
-            return f"after {use.method}() at {place} it would not have the weights of the model"
+            return f"after {use.method}() at {place} it would not have the model's weights"
     taken = _taken_apart(wrap, drafts.values())
     if taken is not None:
         return f"a part of the parallel model is used at {taken}"
@@ -183,8 +183,8 @@ def remake_optimizers(groups: Iterable[Group], drafts: Mapping[Module, Draft]) -
         )
         draft.edits.append(Replace(argument, copy if surely else f"{text} if isinstance({text}, str) else {copy}"))
         message = (
-            f"the optimizer `{text}` is made outside the scope of the strategy, which Keras 3 refuses: another one "
-            "with the same settings is created in it"
+            f"the optimizer `{text}` is created outside the scope of the strategy, which Keras 3 rejects: another "
+            "one with the same settings is created inside"
         )
         draft.say(codes.COPIED_MODEL, argument, message, "rewrite")
 
@@ -255,7 +255,7 @@ def copy_models(wraps: Iterable[Wrap], facts: ProgramFacts, drafts: Mapping[Modu
         for call, wrap in calls.items():
             assert wrap.template_node is not None
             draft.edits.append(Arguments(call, (Argument(wrap.template_node),), function=helper.name))
-            built = "by the callers" if _is_handed_in(wrap) else "before it is known how many GPUs there are"
+            built = "by the callers" if _is_handed_in(wrap) else "before the number of GPUs is known"
             message = (
                 f"the model is built {built}: {helper}() copies it into the scope of the strategy, and the two share "
                 "their weights"

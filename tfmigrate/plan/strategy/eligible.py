@@ -90,7 +90,7 @@ def _why_not(
         return Refusal(codes.ODD_CALL, f"the call of multi_gpu_model cannot be read: {wrap.problem}")
     if wrap.wrapper_class is not None and wrap.wrapper_class.node in misused:
         name, place = wrap.wrapper_class.node.name.value, misused[wrap.wrapper_class.node]
-        message = f"the class {name} wraps the model, and cannot be removed: {place} needs it"
+        message = f"the class {name} wraps the model and cannot be removed, because {place} needs it"
         return Refusal(codes.NOT_FOLLOWED, message)
     unfit = _unfit_call(wrap)
     if unfit is not None:
@@ -115,7 +115,7 @@ def _unfit_call(wrap: Wrap) -> Refusal | None:
         if unfit is not None and frame.call is not None and isinstance(frame.function, cst.FunctionDef):
             module = frame.call.frame.module
             place = module.place(frame.call_node or frame.call.unit)
-            message = f"{place} calls {frame.function.name.value}() with arguments that Python rejects: {unfit}"
+            message = f"{place} calls {frame.function.name.value}() with arguments that it does not accept: {unfit}"
             return Refusal(codes.ODD_CALL, message)
     return None
 

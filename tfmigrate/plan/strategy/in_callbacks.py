@@ -77,8 +77,9 @@ def clashing(during: During) -> dict[cst.Call, Refusal]:
             count = replicas(wrap)
             if count is not None and None not in numbers and numbers != {count}:
                 message = (
-                    f"a callback wraps this model for {count} GPUs while fit() at {use.place(wrap.site.frame.module)} "
-                    "trains with another number of them: one strategy serves both then, and has one number of GPUs"
+                    f"a callback wraps this model for {count} GPUs while fit() at "
+                    f"{use.place(wrap.site.frame.module)} trains with a different number: one strategy would have to "
+                    "serve both, but it has a fixed number of GPUs"
                 )
                 refused[wrap.call] = Refusal(codes.TWO_STRATEGIES, message)
     return refused
@@ -101,9 +102,9 @@ def say_used_in_callbacks(during: During, drafts: Mapping[Module, Draft]) -> Non
             wrap = placement.owner.wraps[0]
             module = wrap.site.frame.module
             message = (
-                f"a second strategy, which a callback uses while fit() at {use.place(module)} trains under another "
-                "one: Keras 2 stops there with `Mixing different tf.distribute.Strategy objects`; make one strategy "
-                "and use its scope for both models"
+                f"a second strategy that a callback uses while fit() at {use.place(module)} trains under another "
+                "one: Keras 2 raises `Mixing different tf.distribute.Strategy objects`; create one strategy and use "
+                "its scope for both models"
             )
             drafts[module].say(codes.SECOND_STRATEGY, wrap.call, message, "warn")
 

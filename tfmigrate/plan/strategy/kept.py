@@ -88,8 +88,8 @@ def kept(group: Group) -> Kept | Refusal:
         elif site in apart:
             far[site] = apart[site]
         else:
-            message = f"a part of its model is made at {site.frame.module.place(site.unit)}"
-            return Refusal(codes.MADE_ELSEWHERE, f"{message}, where the object that wraps it is not available")
+            message = f"a part of its model is created at {site.frame.module.place(site.unit)}"
+            return Refusal(codes.MADE_ELSEWHERE, f"{message}, where the object that wraps the model is not available")
     return Kept({method: frozenset(units) for method, units in methods.items()}, far)
 
 
@@ -221,8 +221,9 @@ def known_too_late(groups: Iterable[Group], refusal: Refusal) -> Refusal:
                 owner = group.owner.owner
                 maker = f"{owner.node.name.value}()" if owner is not None else "__init__()"
                 message = (
-                    f"`{gpus}` or the condition of the wrap is not known before {wrapping}(), and a part of the model "
-                    f"may be made before, at {earlier}: pass what they need to {maker} and keep it as attributes"
+                    f"`{gpus}` or the condition of the wrap is not known before {wrapping}(), and a part of the "
+                    f"model may be created earlier, at {earlier}: pass what they need to {maker} and keep it as "
+                    "attributes"
                 )
                 return Refusal(codes.GPUS_TOO_LATE, message)
     return refusal

@@ -172,7 +172,7 @@ def _too_late(choice: DeviceChoice, owner: Owner, before: Unit) -> Refusal:
     are_set_up = "memory_growth" in function or "device_configuration" in function or "session" in function
     done, what = (f"set up ({function})", "set them up") if are_set_up else ("chosen", "choose them")
     message = (
-        f"the GPUs are {done} at {chosen}, and the strategy must be made before the model, at {place}, which "
+        f"the GPUs are {done} at {chosen}, but the strategy must be created before the model, at {place}, which "
         f"starts them: {what} above that line"
     )
     return Refusal(codes.GPUS_TOO_LATE, message)

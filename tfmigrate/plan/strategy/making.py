@@ -176,7 +176,7 @@ class Making:
     def _enough_devices(self, node: cst.Try, guard: Guard) -> Written | Refusal | None:
         """`try: wrap except ValueError` fell back to one device when devices were missing, or gpus was below 2."""
         if guard.arm != "body":
-            message = "multi_gpu_model is called in an `except` block: what failed before it cannot be determined"
+            message = "multi_gpu_model is called in an `except` block: it cannot be determined what failed before it"
             return Refusal(codes.ODD_CALL, message)
         if self._takes_all:
             return None
@@ -194,8 +194,8 @@ class Making:
         """A number of GPUs that is asked for above a `try` that handles that there is none."""
         place = self.owner.module.place(self.before, self.wrap.site.frame.module)
         message = (
-            f"the strategy must be made before the model, at {place}, and `{count.text}` is computed in a `try` below "
-            "it, which handles that it fails there: compute it above that line, with 1 where it fails"
+            f"the strategy must be created before the model, at {place}, but `{count.text}` is computed in a `try` "
+            "below, which handles a failure: compute it above that line, with 1 in case of failure"
         )
         return Refusal(codes.GPUS_TOO_LATE, message)
 
@@ -231,7 +231,7 @@ def counts_by_attribute(wrap: Wrap) -> bool:
 
 def _too_late(what: str, needed: str, wrap: Wrap, owner: Frame, before: Unit) -> Refusal:
     place = owner.module.place(before, wrap.site.frame.module)
-    message = f"{what} is not known yet at {place}, where the model or its optimizer is made"
+    message = f"{what} is not yet known at {place}, where the model or its optimizer is created"
     instance = owner.owner if wrap.site.frame.function is not owner.function else None
     if instance is not None and shares_object(owner, wrap.site.frame):
         needed = f"pass it to {instance.node.name.value}() and keep it as an attribute"

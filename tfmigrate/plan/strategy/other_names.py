@@ -44,6 +44,6 @@ def drop_other_names(draft: Draft, exported: Set[str]) -> None:
     gone = draft.vanishing()
     for alias in list(other_names(draft)):
         if alias.goes_with(gone, exported):
-            message = "this name of multi_gpu_model, which TensorFlow 2.4 removed, is dropped"
+            message = "this alias of multi_gpu_model, which TensorFlow 2.4 removed, is dropped"
             draft.edits.append(Remove(alias.assignment))
             draft.say(codes.LEFTOVER_IMPORT, alias.assignment, message, "rewrite")

@@ -25,26 +25,25 @@ def say_other_uses(draft: Draft, facts: ProgramFacts) -> None:
     """A value passed on, code that was not walked, Keras handed in from elsewhere, a copy."""
     unreached = list(_unreached(draft))
     for node in (*_passed_on(draft, facts), *(call for call in unreached if not _becomes_template(call, draft))):
-        message = "multi_gpu_model is used here without a call that was followed"
+        message = "multi_gpu_model is used here without a call that can be followed"
         draft.say(codes.NOT_FOLLOWED, node, message, "refuse")
     for failing, name in draft.facts.failing.items():
         template = passed_as("model", 0, failing)
         if template is not None and not any(failing is wrap.call for wrap in draft.facts.wraps):
             message = (
-                f"this call is never reached: nothing defines `{name}`, and the `try` round it catches the NameError; "
-                "the model is written in its place"
+                f"this call is never reached: nothing defines `{name}`, and the `try` around it catches the "
+                "NameError; the model is written in its place"
             )
             draft.change(codes.MULTI_GPU_MODEL, failing, message, Replace(failing, (template.value,)))
     for call, keras in _through_unknown(draft):
-        message = f"`{keras}` is handed in from elsewhere: if it is Keras, this is multi_gpu_model"
+        message = f"`{keras}` is passed in from elsewhere: if it is Keras, this is multi_gpu_model"
         draft.say(codes.INJECTED_KERAS, call, message, "refuse")
     for cls in draft.facts.classes:
         base = copied_by(cls)
         if base is not None:
             message = (
                 f"{cls.node.name.value} is a {base.node.name.value}, which splits the batch among the GPUs as "
-                "multi_gpu_model did, and has more besides: train the model that it is given in the scope of a "
-                "MirroredStrategy instead"
+                "multi_gpu_model did, and does more: train its model in the scope of a MirroredStrategy instead"
             )
             draft.say(codes.LOCAL_COPY, cls.node, message, "refuse")
     for call, name in draft.facts.copies.items():
@@ -58,7 +57,7 @@ def say_other_uses(draft: Draft, facts: ProgramFacts) -> None:
                 "tfmigrate its file too, or name it in the setting `aliases`"
             )
         if name.partition(".")[0] in ("keras", "tensorflow", "tf_keras"):
-            message = f"no version of Keras has {name}: if keras.utils.multi_gpu_model is meant, name that"
+            message = f"no version of Keras has {name}: if keras.utils.multi_gpu_model is meant, write that"
         draft.say(codes.LOCAL_COPY, call, message, "refuse")
 
 

@@ -41,7 +41,7 @@ def say_unused(modules: Iterable[Module], drafts: Mapping[Module, Draft]) -> Non
     """The files of copies that nothing uses any more: they stay as they are, for others may have readers of them."""
     for module in modules:
         copy = next(function for function in module.all_of(cst.FunctionDef) if is_copy(function))
-        message = f"nothing uses this copy of {copy.name.value} any more: delete the file"
+        message = f"this copy of {copy.name.value} is no longer used: delete the file"
         drafts[module].change(codes.UNUSED_COPY, copy, message, action="warn")
 
 

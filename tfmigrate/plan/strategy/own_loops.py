@@ -41,8 +41,8 @@ def trained_by_hand(owner: Owner, drafts: Mapping[Module, Draft]) -> Refusal | N
             if loaded is not None:
                 place = module.place(loaded)
                 message = (
-                    f"the model is handed to a module that is loaded by a computed name ({place}), and no code "
-                    "that was found trains it: whether it does so by fit() cannot be determined"
+                    f"the model is passed to a module that is loaded under a computed name ({place}), and no known "
+                    "code trains it: it cannot be determined whether fit() does"
                 )
                 return Refusal(codes.OWN_LOOP, message)
             if not steps:
@@ -92,9 +92,8 @@ def obeyed_now(wrap: Wrap) -> Refusal | None:
         cls = model.instance.cls if model.instance is not None else None
         if cls is not None and cls.lookup("train_step") is not None:
             message = (
-                f"the class {cls.node.name.value} has a train_step() of its own, which the parallel model did not "
-                "run, and which fit() would run now: remove it if it must not be used, or train under a strategy "
-                "by hand"
+                f"the class {cls.node.name.value} has its own train_step(), which the parallel model did not run and "
+                "fit() would run now: remove it if it must not be used, or train under a strategy by hand"
             )
             return Refusal(codes.OWN_LOOP, message)
     return None

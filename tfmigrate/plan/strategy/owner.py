@@ -126,7 +126,7 @@ def _is_split(wrap: Wrap, frame: Frame | None, tried: Tried, facts: ProgramFacts
 def _made_elsewhere(wrap: Wrap, facts: ProgramFacts) -> Refusal:
     """Why a wrap has no owner."""
     places = made_apart(sites_to_cover(group_of(wrap.site.frame, (wrap,), facts)))
-    message = "its optimizer or a part of its model is made elsewhere, and no caller of both was found"
+    message = "its optimizer or a part of its model is created elsewhere, and no caller of both was found"
     return Refusal(codes.MADE_ELSEWHERE, message if places is None else f"{message}: {places}")
 
 
@@ -165,7 +165,9 @@ def _leave_scopes_of_callers(
             if frame.call is not None:
                 by_frame.setdefault(frame.call.frame, []).extend(wraps)
                 continue
-            message = "a function that is called in the scope of another strategy makes its own: move it to the callers"
+            message = (
+                "a function that is called in the scope of another strategy creates its own: move that to the callers"
+            )
             why = Refusal(codes.TWO_STRATEGIES, message)
             ownerless.update((wrap.call, why) for wrap in wraps if wrap.call not in called)
 

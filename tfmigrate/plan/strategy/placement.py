@@ -105,7 +105,7 @@ def make_strategy(placement: Placement, left: Remains | None, draft: Draft) -> N
     if placement.move is not None:
         draft.edits.append(placement.move.move)
         last = owner.module.place(placement.move.last, owner.module)
-        message = f"the model is built below {last} now, where it is known how many GPUs there are"
+        message = f"the model is now built below {last}, where the number of GPUs is known"
         draft.say(codes.GPUS_TOO_LATE, placement.move.first, message, "rewrite")
     draft.edits.extend(Scope(run.units, f"{owner.name}.scope()") for run in placement.runs)
 

@@ -220,6 +220,6 @@ class _Placing:
         """What keeps the strategy of several machines from being made before all else, once in a program."""
         self._cluster = self._cluster or owner.module
         if self._cluster is not owner.module:
-            message = "several machines share one strategy, and another file of this program makes it already"
+            message = "several machines share one strategy, and another file of this program already creates it"
             return Refusal(codes.TWO_STRATEGIES, message)
         return devices_problem(self._drafts[owner.module], place)

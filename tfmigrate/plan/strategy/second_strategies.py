@@ -19,7 +19,7 @@ SECOND = (
     "a second strategy in one process: training under it fails once a model with other shapes has trained under the "
     "first (measured on TensorFlow 2.21 with CPUs)"
 )
-_ADVICE = "make one strategy and use it for both, or train in separate processes"
+_ADVICE = "create one strategy and use it for both, or train in separate processes"
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,9 +30,9 @@ def say_spread_anew(placement: Placement, facts: ProgramFacts, drafts: Mapping[M
             site = _own_line(model, group)
             place = use.place(site.frame.module)
             message = (
-                f"multi_gpu_model did not wrap this model, so fit() at {place} trained it on one GPU; it is built in "
-                "the scope of the strategy now and trained on all of them: the same except for layers that look "
-                "at a whole batch, such as BatchNormalization"
+                f"multi_gpu_model did not wrap this model, so fit() at {place} trained it on one GPU; it is now "
+                "built in the scope of the strategy and trained on all of them, which is the same except for layers "
+                "that look at a whole batch, such as BatchNormalization"
             )
             drafts[site.frame.module].say(codes.SPREAD_ANEW, site.unit, message, "warn")
 

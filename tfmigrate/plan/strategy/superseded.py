@@ -67,8 +67,8 @@ def in_a_scope_that_stays(
             module, block = min(staying, key=lambda place: (place[0].path, place[0].order[place[1]]))
             place = module.place(block, group.wraps[0].site.frame.module)
             message = (
-                f"the model is in the scope of a strategy of the program's own ({place}), inside which no other can be "
-                "entered: take out that strategy, or multi_gpu_model"
+                f"the model is in the scope of a strategy that the program creates itself ({place}), inside which no "
+                "other can be entered: remove that strategy, or multi_gpu_model"
             )
             return Refusal(codes.TWO_STRATEGIES, message)
     return None

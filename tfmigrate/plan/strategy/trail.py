@@ -49,11 +49,11 @@ def story_of(wrap: Wrap, draft: Draft, facts: ProgramFacts, at_hand: bool) -> st
     name = wrap.wrapper_class.node.name.value if wrap.wrapper_class is not None else "multi_gpu_model"
     if draft.settings.over_workers:
         return (
-            f"{name} ({gpus}) becomes a MultiWorkerMirroredStrategy, made before all else, over the GPUs "
-            f"that each worker of TF_CONFIG sees; {scoped}"
+            f"{name} ({gpus}) becomes a MultiWorkerMirroredStrategy, created before everything else, over the GPUs "
+            f"that each worker in TF_CONFIG sees; {scoped}"
         )
     if at_hand:
-        return f"{name} ({gpus}) becomes the strategy of the model that fit() trains meanwhile; {scoped}"
+        return f"{name} ({gpus}) becomes the strategy of the model that fit() is training; {scoped}"
     return f"{name} ({gpus}) becomes a MirroredStrategy; {scoped}"
 
 

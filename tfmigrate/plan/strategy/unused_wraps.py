@@ -47,9 +47,9 @@ def drop_unused(
             reported.add(wrap.call)
             module = wrap.site.frame.module
             message = (
-                f"nothing uses this parallel model: {use.method}() at {use.place(module)} trains the model itself, on "
-                "one GPU, and goes on doing so without it; to train on several, build and compile the model in the "
-                "scope of a MirroredStrategy"
+                f"nothing uses this parallel model: {use.method}() at {use.place(module)} trains the model itself on "
+                "one GPU, and still does; to train on several, build and compile the model in the scope of a "
+                "MirroredStrategy"
             )
             drafts[module].change(codes.MULTI_GPU_MODEL, wrap.call, message, Remove(unused[wrap.call]))
 
@@ -70,8 +70,8 @@ def say_unused_in_scope(wraps: Iterable[Wrap], facts: ProgramFacts, drafts: Mapp
         module = wrap.site.frame.module
         message = (
             f"nothing trains this parallel model: {use.method}() at {use.place(module)} trained the model itself on "
-            "one GPU; it is built in the scope of the strategy now and trained on all of them: the same except for "
-            "layers that look at a whole batch, such as BatchNormalization"
+            "one GPU; it is now built in the scope of the strategy and trained on all of them, which is the same "
+            "except for layers that look at a whole batch, such as BatchNormalization"
         )
         drafts[module].say(codes.SPREAD_ANEW, wrap.call, message, "warn")
 

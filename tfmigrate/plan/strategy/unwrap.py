@@ -51,8 +51,8 @@ def say_unsure_templates(drafts: Mapping[Module, Draft], refused: Container[cst.
             draft.say(
                 codes.UNSURE_TEMPLATE,
                 node,
-                "where this was the parallel model, its last layer but one was the template; of the plain model, which "
-                "it is now, that is one layer: take the model itself where the template was meant",
+                "if this was the parallel model, its second-to-last layer was the template; in the plain model that "
+                "is an ordinary layer: use the model itself if the template was meant",
                 "warn",
             )
         reported = {node.value for node in (*sure, *draft.facts.unsure_unwraps) if isinstance(node, cst.Subscript)}
@@ -66,9 +66,9 @@ def say_unsure_templates(drafts: Mapping[Module, Draft], refused: Container[cst.
                 draft.say(
                     codes.UNSURE_TEMPLATE,
                     layers,
-                    "the layers of the parallel model were its inputs, their slices, the template as one and what "
-                    "joins the outputs: these are the template's own, so with several GPUs what is frozen, set or "
-                    "counted here was something else",
+                    "the parallel model's layers were its inputs, their slices, the template as one layer and the "
+                    "layers that join the outputs; these are the template's own, so with several GPUs this froze, "
+                    "set or counted something else",
                     "warn",
                 )
 
@@ -78,8 +78,9 @@ def say_unsure_templates(drafts: Mapping[Module, Draft], refused: Container[cst.
                 continue
             if any(parallel.wrap.call not in refused for parallel in _parallel(draft, call.func.value)):
                 message = (
-                    "the layers of the parallel model were its inputs, their slices, the template as one and what "
-                    "joins the outputs; this takes one of the template's own: take the model itself where it was meant"
+                    "the parallel model's layers were its inputs, their slices, the template as one layer and the "
+                    "layers that join the outputs; this is now one of the template's own: use the model itself if "
+                    "it was meant"
                 )
                 draft.say(codes.UNSURE_TEMPLATE, call, message, "warn")
 

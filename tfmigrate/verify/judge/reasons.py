@@ -25,7 +25,6 @@ CAUSES = {
 """Of losses that part from the genuine run's, by the known difference that excuses them."""
 
 
-
 def verdict_of(lab: Lab, apart: list[Pair]) -> Verdict:
     """A new script that crashed and showed no other difference before does not run; any other one differs."""
     new = lab.runs[apart[0].new]

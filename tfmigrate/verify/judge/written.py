@@ -190,9 +190,7 @@ def _compare(
     return _report(lab, *_conclude(written, olds[0], news[0]), written)
 
 
-def _lacking(
-    old: Mapping[str, list[float]], measured: Sequence[Mapping[str, float]]
-) -> tuple[Verdict, str] | None:
+def _lacking(old: Mapping[str, list[float]], measured: Sequence[Mapping[str, float]]) -> tuple[Verdict, str] | None:
     """The verdict where runs of the new script have not all that is compared; None where they do."""
     if any(set(old) - set(values) for values in measured):
         gone = ", ".join(sorted(set(old) - set(measured[0]))) or "some losses"

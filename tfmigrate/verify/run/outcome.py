@@ -104,9 +104,7 @@ def _cut_short(error: str, recorded: Trace, limits: Limits) -> str:
     """What an error may have to do with a limit of epochs or of their steps."""
     if not recorded.epochs or not error.startswith("IndexError") or not (limits.epochs or limits.steps_per_epoch):
         return ""
-    return (
-        "; a script that relies on all its epochs fails like this when they are cut short: --budget ends it instead"
-    )
+    return "; a script that relies on all its epochs fails like this when they are cut short: --budget ends it instead"
 
 
 def hint(error: str, world: World, last: str = "") -> str:
