@@ -374,7 +374,7 @@ class _Editor(cst.CSTTransformer):
         `kept`: the one of its suites that stays, if one alone does.
         """
         said, again = [], said_twice(choice)
-        gone = set(walk(choice)) - set(walk(kept)) if kept is not None else set()
+        gone = set(walk(choice)) - {choice, *walk(kept)} if kept is not None else set()
         moved = [
             unit
             for unit in walk(choice)
