@@ -181,7 +181,7 @@ def test_a_file_that_is_too_large_is_refused_at_once_and_the_limit_is_named(proj
     Path("a.py").write_text(HIT + "x = 1\n" * 1000)
     done = tfmigrate("check", "--largest-file", "5000", "a.py")
     assert done.code == 2
-    assert "its 6,074 characters of Python are more than the 5,000 that are read" in done.text
+    assert "its 6,074 characters of Python exceed the limit of 5,000" in done.text
     assert tfmigrate("check", "a.py").code == 1  # not an error
 
 

@@ -422,7 +422,7 @@ class TestVerify:
             (["verify", ".", "-m", "pack.train"], "neither train.py nor train/__main__.py"),
             (["verify", "hit.py", "-m", "pack.train"], "OLD and NEW are the folders"),
             (["verify", "hit.py", "--driver", "plain.py"], "takes the program's folder"),
-            (["verify", ".", ".", "--driver", "plain.py"], "leave NEW out"),
+            (["verify", ".", ".", "--driver", "plain.py"], "leave out NEW"),
             (["verify", "hit.py", "--stub", "cv2"], "is not MODULE=FILE"),
             (["verify", "hit.py", "--env", "A"], "--env 'A' is not NAME=VALUE"),
             (["verify", "hit.py", "--replicas", "1"], "--replicas"),
@@ -470,7 +470,7 @@ class TestVerify:
         put("new.py", b"x = 1\n")
         assert tfmigrate("verify", "old.ipynb", "new.py").code == 3
         assert (judged[0].old.name, judged[0].new.name, judged[0].args) == ("old_notebook.py", "new.py", ("x = 1\n",))
-        assert "leave --program and --cwd out" in tfmigrate("verify", "old.ipynb", "new.py", "--cwd", ".").err
+        assert "leave out --program and --cwd" in tfmigrate("verify", "old.ipynb", "new.py", "--cwd", ".").err
         assert "gone.ipynb: does not exist" in tfmigrate("verify", "gone.ipynb", "new.py").err
         put("bad.ipynb", b"{}")
         assert "bad.ipynb: is not a notebook of format 4" in tfmigrate("verify", "bad.ipynb", "new.py").err
@@ -511,7 +511,7 @@ class TestRuntimes:
         done = tfmigrate.exits(0, "runtimes")
         assert "`tfmigrate runtimes --make tf1.15` builds one" in done.text
         assert "pip install 'tfmigrate[verify]" in done.text
-        assert "No GPU found: logical CPUs stand in" in done.text
+        assert "No GPU found: replicas run on logical CPUs" in done.text
 
     def test_make_one(self, tfmigrate: Tfmigrate, made: list[str]) -> None:
         done = tfmigrate("runtimes", "--make", "tf1.15", "--format", "json")

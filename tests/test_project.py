@@ -149,7 +149,7 @@ def test_standalone_keras_that_is_imported_elsewhere_stays(program: Path) -> Non
     (program / "tools.py").write_text("def show():\n    from keras.models import load_model\n")
     result = migrate.check(["."], Settings())
     assert found(result)["requirements.txt"] == [ALL[0], ("TFM602", "warn"), ALL[2]]
-    assert any("tools.py imports it still" in finding.message for _, finding in result.findings)
+    assert any("tools.py still imports it" in finding.message for _, finding in result.findings)
 
 
 def test_the_nearest_folder_counts(program: Path) -> None:

@@ -209,7 +209,7 @@ def test_anything_else_is_refused_in_one_line_and_leaves_nothing(tmp_path: Path,
     for old, new, what in (
         ("plain.h5", "new.h5", "a parallel model did not save this"),
         ("today.weights.h5", "new.h5", "layout of .weights.h5"),
-        ("foreign.h5", "new.h5", "not one that Keras saved"),
+        ("foreign.h5", "new.h5", "holds no model or weights saved by Keras"),
         ("text.h5", "new.h5", "is not an HDF5 file"),
         ("absent.h5", "new.h5", "does not exist"),
         ("good.h5", "taken.h5", "already exists"),

@@ -70,7 +70,7 @@ def test_a_read_only_file_is_left_with_a_clear_word(file: Path) -> None:
 def test_a_file_changed_meanwhile_is_left(file: Path) -> None:
     planned = change(file)
     file.write_bytes(b"someone else\n")
-    with pytest.raises(WriteError, match="changed by another program"):
+    with pytest.raises(WriteError, match="another program changed it"):
         replace([planned])
     assert file.read_bytes() == b"someone else\n"
 

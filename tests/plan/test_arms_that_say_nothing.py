@@ -67,4 +67,4 @@ def test_what_a_try_handles_is_not_moved_out_of_it(caught: str) -> None:
         .replace("gpus = int(sys.argv[1])\n", "")
     )
     (finding,) = [one for one in check_refused(text, "TFM103").findings if one.code == "TFM103"]
-    assert "which handles that it fails there" in finding.message
+    assert "which handles a failure" in finding.message

@@ -56,7 +56,7 @@ def test_a_validation_that_begins_anew_is_told() -> None:
     validation = "validation_data=rows.make_one_shot_iterator(), validation_steps=2"
     file = migrate(f"{HEAD}parallel.fit(rows, steps_per_epoch=9, {validation})\n")
     assert "validation_data=rows, validation_steps=2" in lines(file)
-    assert any("each validation begins with its first batch" in finding.message for finding in file.findings)
+    assert any("each validation starts with its first batch" in finding.message for finding in file.findings)
 
 
 @pytest.mark.parametrize(

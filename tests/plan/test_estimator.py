@@ -92,7 +92,7 @@ def test_what_works_on_batches_is_refused(after_batch: str) -> None:
 def test_a_function_shared_with_a_counted_evaluation_on_one_device_is_refused() -> None:
     told = refusal((", eval_distribute=strategy", ""), ("steps=10)\n", "steps=10)\nestimator.evaluate(input_fn, 5)\n"))
     assert told.startswith("TFM116")
-    assert "counts its batches" in told
+    assert "an evaluation with a step count" in told
 
 
 def test_an_undistributed_evaluation_of_its_own_keeps_its_batch() -> None:
@@ -296,7 +296,7 @@ def in_keras(layer: str, call: str = "(features)", above: str = "") -> list[tupl
 def test_a_noise_of_keras_that_is_not_told_to_train_is_none(layer: str, call: str) -> None:
     file = migrated(*in_keras(f"tf.keras.layers.{layer}", call))
     assert "    net = features\n" in file.after
-    assert [f.code for f in file.findings if "left out: without `training=" in f.message] == ["TFM014"]
+    assert [f.code for f in file.findings if "removed: without `training=" in f.message] == ["TFM014"]
 
 
 def test_a_noise_of_keras_that_follows_the_mode_stays() -> None:
@@ -556,7 +556,7 @@ def test_the_first_so_many_gpus_are_named(made: str, devices: str, inline: bool)
 @pytest.mark.parametrize("option", ["num_gpus=0", "num_gpus=2, auto_shard_dataset=True", "num_gpus=2, other=1"])
 def test_an_argument_that_the_strategy_lost_is_refused(option: str) -> None:
     told = refusal((MADE, f"ops = None\nstrategy = tf.contrib.distribute.MirroredStrategy({option})\n"))
-    assert "any more" in told or "cannot be read" in told
+    assert "no longer" in told or "cannot be read" in told
 
 
 SOMETIMES = [
@@ -583,7 +583,7 @@ def test_no_strategy_is_the_default_one(lines: str, given: str) -> None:
 @pytest.mark.parametrize("read", ["if strategy is None:\n    gpus = 1\n", "print(strategy)\n", "strategy = other\n"])
 def test_none_that_something_else_reads_is_no_default_strategy(read: str) -> None:
     lines = "gpus, other = 2, 3\nstrategy = None\nif gpus > 1:\n    strategy = tf.distribute.MirroredStrategy()\n"
-    assert "not, or not always, a MirroredStrategy" in refusal((MADE, lines + read))
+    assert "not always a MirroredStrategy" in refusal((MADE, lines + read))
 
 
 def test_another_strategy_is_named_in_the_refusal() -> None:

@@ -154,7 +154,7 @@ def test_a_repeat_in_the_next_statement_goes_before_the_batch(lines: str, writte
 )
 def test_a_repeat_further_down_is_refused(lines: str) -> None:
     slices = "tf.data.Dataset.from_tensor_slices(([[1.0], [2.0]], [[0.5], [1.0]]))"
-    assert "works on the batches" in refusal((f"    return {slices}.batch(8)\n", lines.format(slices)))
+    assert "works on each replica's batches" in refusal((f"    return {slices}.batch(8)\n", lines.format(slices)))
 
 
 BELOW = "    config = tf.estimator.RunConfig(train_distribute=strategy)\n    estimator = "

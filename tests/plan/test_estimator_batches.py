@@ -83,8 +83,8 @@ def test_what_works_on_the_batches_of_map_and_batch_is_refused(after_batch: str)
     assert refusal((".batch(8)", batch)).startswith("TFM116")
 
 
-SHORT = "a batch that is not full completed the last round, that round is left out now"
-FILLED = "an epoch ended with a batch that is not full, that is filled from the next epoch now"
+SHORT = "a last round completed by a partial batch is now left out"
+FILLED = "a partial batch at the end of an epoch is now filled from the next epoch"
 ROWS = "([[1.0], [2.0]], [[0.5], [1.0]])"
 
 
@@ -104,5 +104,5 @@ ROWS = "([[1.0], [2.0]], [[0.5], [1.0]])"
 )
 def test_a_batch_that_is_not_full_is_told(changes: tuple[tuple[str, str], ...], said: str) -> None:
     (found,) = [finding.message for finding in migrated(*changes).findings if finding.code == "TFM012"]
-    assert ("not full" in found) is bool(said)
+    assert ("partial batch" in found) is bool(said)
     assert said in found

@@ -72,17 +72,17 @@ def test_a_dropout_that_never_drops_goes() -> None:
 @pytest.mark.parametrize(
     ("layer", "why"),
     [
-        ("dropout(features, 0.5)", "is in training mode, in evaluation too"),
+        ("dropout(features, 0.5)", "is in training mode even in evaluation"),
         ("dropout(features, 0.5, is_training=True)", "something other than mode == TRAIN"),
-        ("batch_norm(features)", "is in training mode, in evaluation too"),
-        ("batch_norm(features, is_training=False)", "not told that it is training"),
+        ("batch_norm(features)", "is in training mode even in evaluation"),
+        ("batch_norm(features, is_training=False)", "not put in training mode"),
         (f"batch_norm(features, is_training={TRAINING}, renorm=True)", "Keras has no `renorm=`"),
         ("fully_connected(features, 8, normalizer_fn=tf.contrib.layers.batch_norm)", "Keras has no `normalizer_fn=`"),
         ("fully_connected(features, 8, reuse=True)", "Keras has no `reuse=`"),
-        ("fully_connected(features, 8, activation_fn=tf.nn.crelu)", "not an activation of Keras"),
-        ("conv2d(features, 8, 3, data_format=order)", "not a plain one"),
+        ("fully_connected(features, 8, activation_fn=tf.nn.crelu)", "not a Keras activation"),
+        ("conv2d(features, 8, 3, data_format=order)", "not a literal"),
         ("separable_conv2d(features, 8, 3, 1)", "no known counterpart"),
-        ("fully_connected(labels, 8)", "not a layer's tensor"),
+        ("fully_connected(labels, 8)", "not the output of a layer"),
     ],
 )
 def test_other_layers_are_refused(layer: str, why: str) -> None:

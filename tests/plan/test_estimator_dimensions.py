@@ -39,7 +39,7 @@ def test_the_last_dimension_is_left_to_keras(value: str) -> None:
     ],
 )
 def test_dimensions_that_are_not_named_are_refused(layer: str) -> None:
-    assert "dimensions go is not known" in refusal(ending("tf.squeeze(net)", layer))
+    assert "dimensions are removed" in refusal(ending("tf.squeeze(net)", layer))
 
 
 @pytest.mark.parametrize(
@@ -58,9 +58,9 @@ def test_a_column_is_left_to_keras(layer: str) -> None:
 def test_one_row_of_all_pixels() -> None:
     row = ending("tf.reshape(net, [-1])")
     assert "BinaryCrossentropy" in migrated(row, (LOSS, f"    loss = {FLAT}\n")).after
-    assert "is made one row" in refusal(row)
+    assert "is flattened" in refusal(row)
     own = FLAT.replace("tf.reshape(labels, [-1])", "labels")
-    assert "is made one row" in refusal(row, (LOSS, f"    loss = {own}\n"))
+    assert "is flattened" in refusal(row, (LOSS, f"    loss = {own}\n"))
 
 
 def test_defaults_of_a_variable_scope_are_refused() -> None:
@@ -82,7 +82,7 @@ SESSION = "session_config=tf1.ConfigProto({})"
 def test_gpus_that_a_session_was_told_of_are_reported(settings: str, said: bool) -> None:
     file = migrated(("eval_distribute=strategy", f"eval_distribute=strategy, {SESSION.format(settings)}"))
     messages = [finding.message for finding in file.findings if finding.code == "TFM014"]
-    assert [message for message in messages if "`session_config=` is left out" in message] == messages
+    assert [message for message in messages if "`session_config=` is removed" in message] == messages
     assert len(messages) == said
 
 
@@ -97,4 +97,4 @@ def test_a_last_batch_that_is_not_full_counts_by_its_samples(data: str, said: bo
         ("strategy =", own), (", eval_distribute=strategy", ""), (call, f"{call}estimator.evaluate(test_fn)\n")
     )
     (message,) = [finding.message for finding in file.findings if finding.message.startswith("evaluate()")]
-    assert ("the mean of all samples now" in message) == said
+    assert ("now the mean of all samples" in message) == said

@@ -9,7 +9,7 @@ from tests.plan.test_estimator import PROGRAM, migrated
 from tests.plan.test_estimator_passing import MANY
 
 READ = ("dense(features,", 'dense(features["x"],')
-CHOOSER = "def read_features(features, *labels):\n    # Keras takes every feature"
+CHOOSER = "def read_features(features, *labels):\n    # Keras treats every feature"
 
 
 def given(features: str) -> tuple[str, str]:

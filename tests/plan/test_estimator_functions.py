@@ -39,7 +39,7 @@ def test_a_function_that_returns_the_metrics_goes(changes: tuple[tuple[str, str]
     file = migrated(*changes)
     assert ERROR in file.after.replace("'", '"')
     assert "metric_fn" not in file.after
-    assert "made by its model function" in next(f.message for f in file.findings if f.code == "TFM010")
+    assert "created by its model function" in next(f.message for f in file.findings if f.code == "TFM010")
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_function_that_does_more_is_refused(function: str) -> None:
 
 def test_a_function_that_something_else_calls_is_refused() -> None:
     changes = with_metrics("metric_fn(labels, outputs)", above=MODULE)
-    assert "used here too" in refusal(*changes, ("strategy = ", "print(metric_fn([1], [2]))\nstrategy = "))
+    assert "also used here" in refusal(*changes, ("strategy = ", "print(metric_fn([1], [2]))\nstrategy = "))
 
 
 def test_a_local_function_of_settings_stays() -> None:

@@ -68,17 +68,17 @@ def test_hooks_of_a_spec_are_those_of_fit() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("        self.times = []\n", "        self.step = tf1.train.get_global_step()\n", "something of the graph"),
+        ("        self.times = []\n", "        self.step = tf1.train.get_global_step()\n", "uses the graph"),
         (
             "        self.since = time.time()\n",
             "        self.since = time.time()\n        return self.asked\n",
-            "asks the session for values",
+            "requests values from the session",
         ),
-        ("self.times.append(", "self.times.append(values.results or ", "reads what a session gives it"),
+        ("self.times.append(", "self.times.append(values.results or ", "reads what the session returned"),
         ("def end(self, session)", "def after_create_session(self, session, coord)", "nothing like after_create"),
-        ("self.every = every\n", "self.every = every\n        self.model = None\n", "Keras sets `model`"),
-        ("def end(self, session)", "def on_train_end(self)", "Keras calls on_train_end()"),
-        ("def begin(self)", "def begin(self, more=None)", "other parameters"),
+        ("self.every = every\n", "self.every = every\n        self.model = None\n", "Keras itself sets `model`"),
+        ("def end(self, session)", "def on_train_end(self)", "Keras itself calls on_train_end()"),
+        ("def begin(self)", "def begin(self, more=None)", "different parameters"),
         ("class Watch(tf1.train.SessionRunHook)", "class Watch(tf1.train.StepCounterHook)", "no known counterpart"),
     ],
 )

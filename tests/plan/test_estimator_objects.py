@@ -86,13 +86,13 @@ def test_an_object_that_is_called_in_each_arm(arms: tuple[bool, bool]) -> None:
 @pytest.mark.parametrize(
     ("code", "why"),
     [
-        (CLASS.replace("    def tail", "    @staticmethod\n    def tail"), "not followed"),
-        (CLASS.replace("(object)", "(Unknown)"), "not followed"),
+        (CLASS.replace("    def tail", "    @staticmethod\n    def tail"), "cannot be followed"),
+        (CLASS.replace("(object)", "(Unknown)"), "cannot be followed"),
         (CLASS.replace("= width\n", "= tf1.get_variable('w', [1])\n"), "no place in a Keras model"),
-        (MADE.format("", "\n        self.drop = tf1.layers.Dense(2)"), "bound to several things"),
-        (MADE.format(", other", "\n        self.last = other"), "bound to several things"),
-        (CLASS + "print(Network(3).tail(1, 2))\n\n\n", "used here too"),
-        (CLASS + "print(Network(3)(1, 2))\n\n\n", "used here too"),
+        (MADE.format("", "\n        self.drop = tf1.layers.Dense(2)"), "bound to several values"),
+        (MADE.format(", other", "\n        self.last = other"), "bound to several values"),
+        (CLASS + "print(Network(3).tail(1, 2))\n\n\n", "also used here"),
+        (CLASS + "print(Network(3)(1, 2))\n\n\n", "also used here"),
         (
             CLASS.replace(
                 "        return tf1.layers.dense(self",
@@ -112,7 +112,7 @@ def test_objects_that_do_something_else_are_refused(code: str, why: str) -> None
 def test_functions_that_make_variables_are_refused(made: str, above: str) -> None:
     code = above.format(made) + f"def scale():\n    return {'inner()' if above else made}\n\n\n"
     changes = ("def model_fn", code + "def model_fn"), ("(features, 1)", "(features, 1) * scale()")
-    assert "makes layers or variables of its own" in refusal(*changes)
+    assert "creates its own layers or variables" in refusal(*changes)
 
 
 def test_functions_of_numbers_stay() -> None:

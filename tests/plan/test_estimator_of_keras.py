@@ -127,23 +127,23 @@ def test_specs_are_fit_and_evaluate() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        (TRAINED, f"{TRAINED}net.predict([[1.0]])\n", "predict() is called of its Keras model too"),
-        (TRAINED, f"net.fit([[1.0]], [[1.0]])\n{TRAINED}", "fit() is called of its Keras model too"),
-        (STRATEGY, f"tf.config.set_soft_device_placement(True)\n{STRATEGY}", "cannot be made before it"),
-        ("GPUS = 2\n", "GPUS = int(input())\n", "cannot be made before it"),
-        ("GPUS = 2\n", "GPUS = 2\nGPUS += 1\n", "cannot be made before it"),
+        (TRAINED, f"{TRAINED}net.predict([[1.0]])\n", "predict() is also called on its Keras model"),
+        (TRAINED, f"net.fit([[1.0]], [[1.0]])\n{TRAINED}", "fit() is also called on its Keras model"),
+        (STRATEGY, f"tf.config.set_soft_device_placement(True)\n{STRATEGY}", "cannot be created before it"),
+        ("GPUS = 2\n", "GPUS = int(input())\n", "cannot be created before it"),
+        ("GPUS = 2\n", "GPUS = 2\nGPUS += 1\n", "cannot be created before it"),
         (
             STRATEGY,
             "devices = []\ndevices.append('/gpu:0')\nstrategy = tf.distribute.MirroredStrategy(devices)\n",
-            "cannot be made before it",
+            "cannot be created before it",
         ),
-        ('optimizer="sgd"', "optimizer=tf.train.AdagradOptimizer(0.1)", "divided by the number of replicas twice"),
+        ('optimizer="sgd"', "optimizer=tf.train.AdagradOptimizer(0.1)", "divided twice by the number of replicas"),
         ('optimizer="sgd"', "optimizer=tf.keras.optimizers.SGD(0.1, clipnorm=1.0)", "each replica clipped"),
         ('optimizer="sgd"', "optimizer=chosen()", "its optimizer cannot be followed"),
-        ('loss="mse"', 'loss=tf.keras.losses.MeanSquaredError(reduction="sum")', "a reduction of its own"),
+        ('loss="mse"', 'loss=tf.keras.losses.MeanSquaredError(reduction="sum")', "an explicit reduction"),
         ("([[1.0], [2.0]], ", '({"x": [[1.0], [2.0]]}, ', "its features are named x"),
         ("net = build()\n", "net = made_elsewhere()\n", "its Keras model cannot be followed"),
-        (TRAINED, f"{TRAINED}estimator.predict(lambda: input_fn(8))\n", "of a Keras model is not followed"),
+        (TRAINED, f"{TRAINED}estimator.predict(lambda: input_fn(8))\n", "of a Keras model cannot be followed"),
         (TRAINED, "", "no call that trains it was found"),
         ("net, config=config", "keras_model_path='a.h5', config=config", "it is created from a file"),
     ],
@@ -168,7 +168,7 @@ def test_a_model_that_is_passed_to_the_function_that_makes_the_strategy_is_refus
     )
     start = PROGRAM.index("net = build()")
     change = (PROGRAM[start : PROGRAM.index(TRAINED)], lines)
-    assert "before the function that makes the strategy is called" in refusal(change)
+    assert "before the call of the function that creates the strategy" in refusal(change)
     places = {finding.line for _ in range(8) for finding in migrated(change).findings}
     assert places == {PROGRAM[: PROGRAM.index("    model = ")].count("\n") + 1}
 

@@ -24,7 +24,7 @@ def parsed(lines: str) -> tuple[str, str]:
     ],
 )
 def test_features_without_a_rank_are_refused(lines: str) -> None:
-    assert refusal(parsed(lines)).startswith("TFM116 this Estimator stays: the rank of these features is not known")
+    assert refusal(parsed(lines)).startswith("TFM116 this Estimator stays: the rank of these features is unknown")
 
 
 @pytest.mark.parametrize(

@@ -54,4 +54,4 @@ def test_other_sums_are_refused(loss: str) -> None:
 
 def test_a_last_batch_that_is_not_full_is_refused() -> None:
     sums = (LOSS, f"    loss = tf.reduce_sum({EACH}) / 8\n")
-    assert "not always, divided" in refusal(ROWS, (".batch(8)", ".batch(8, drop_remainder=False)"), sums)
+    assert "not always divided" in refusal(ROWS, (".batch(8)", ".batch(8, drop_remainder=False)"), sums)

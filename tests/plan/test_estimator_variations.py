@@ -174,7 +174,7 @@ def test_predict_with_the_defaults_written_out(keyword: str) -> None:
     ("old", "new", "reason"),
     [
         (PREDICT, "tf.estimator.ModeKeys.PREDICT == labels", "is not understood"),
-        ("(predict_input_fn)", "(predict_input_fn, yield_single_examples=False)", "gives whole batches"),
+        ("(predict_input_fn)", "(predict_input_fn, yield_single_examples=False)", "returns whole batches"),
         ("    optimizer = ", "    assert mode == 'eval'\n    optimizer = ", "depends on the data or the mode"),
     ],
 )

@@ -51,4 +51,4 @@ def test_a_sequence_that_counts_itself_is_told(body: str, is_told: bool) -> None
     findings = migrate(PROGRAM.replace("{body}", body)).findings
     told = [finding for finding in findings if finding.code == "TFM436"]
     assert len(told) == is_told
-    assert all("take the batch of `index`" in finding.message for finding in told)
+    assert all("return batch `index`" in finding.message for finding in told)

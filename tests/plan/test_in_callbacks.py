@@ -60,7 +60,7 @@ def test_a_method_takes_the_strategy_of_the_model_that_is_trained(lines: tuple[s
 def test_it_says_whose_strategy_that_is() -> None:
     file = check_migrated(IMPORTS + callback(*EACH_EPOCH) + TRAINING)
     messages = [finding.message for finding in file.findings if finding.code == "TFM001"]
-    assert any("becomes the strategy of the model that fit() trains meanwhile" in message for message in messages)
+    assert any("becomes the strategy of the model that fit() is training" in message for message in messages)
     assert actions(file, "TFM414") == []
 
 
@@ -107,7 +107,7 @@ def test_another_number_of_gpus_is_refused() -> None:
     file = check_refused(IMPORTS + callback(*EACH_EPOCH, gpus="4") + TRAINING, "TFM003", "TFM107")
     (message,) = [finding.message for finding in file.findings if finding.code == "TFM107"]
     assert "for 4 GPUs" in message
-    assert "one strategy serves both" in message
+    assert "one strategy would have to serve both" in message
 
 
 def test_a_strategy_that_the_callback_keeps_is_reported() -> None:

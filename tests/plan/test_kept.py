@@ -269,4 +269,4 @@ def test_an_object_keeps_no_strategy_for_a_model_that_is_made_before_it() -> Non
     own = "\ndef __init__(self, gpus):\n    self.gpus = gpus\n"
     ((code, message),) = refusals(one("shared = net()\n", cls(own, TRAIN.replace("self.model", "shared"))))
     assert code == "TFM103"
-    assert message.startswith("gpus=self.gpus is not known yet")
+    assert message.startswith("gpus=self.gpus is not yet known")

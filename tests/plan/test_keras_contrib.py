@@ -13,12 +13,12 @@ from tests.kit import actions, check_migrated, migrate, with_model
         ("from keras_contrib.layers import InstanceNormalization", ["groups=-1"]),
         ("from keras_contrib.layers.normalization import InstanceNormalization as Norm", ["groups=-1"]),
         ("from keras_contrib.layers import CRF, Swish", ["no such layer", "silu"]),
-        ("from keras_contrib.callbacks import CyclicLR", ["copy what is used"]),
-        ("from keras_contrib import losses", ["copy what is used"]),
-        ("from keras_contrib.layers import *", ["copy what is used"]),
-        ("import keras_contrib", ["copy what is used"]),
-        ("import os, keras_contrib.layers as extra", ["copy what is used"]),
-        ("try:\n    import keras_contrib\nexcept ImportError:\n    pass", ["copy what is used"]),
+        ("from keras_contrib.callbacks import CyclicLR", ["copy the code that you use"]),
+        ("from keras_contrib import losses", ["copy the code that you use"]),
+        ("from keras_contrib.layers import *", ["copy the code that you use"]),
+        ("import keras_contrib", ["copy the code that you use"]),
+        ("import os, keras_contrib.layers as extra", ["copy the code that you use"]),
+        ("try:\n    import keras_contrib\nexcept ImportError:\n    pass", ["copy the code that you use"]),
     ],
 )
 def test_each_name_is_reported_with_what_replaces_it(line: str, said: list[str]) -> None:

@@ -51,7 +51,7 @@ REFUSED = {
         '        parallel.compile("sgd", "mse", [self.metric])\n        parallel.set_weights(self.best)\n',
         "its optimizer or a part of its model is created elsewhere, and no caller of both was found: line 11 of "
         "train.py and line 17 of train.py, in __init__(). No copy can be trained instead: after set_weights() at "
-        "line 22 of train.py it would not have the weights of the model",
+        "line 22 of train.py it would not have the model's weights",
     ),
 }
 

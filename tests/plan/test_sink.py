@@ -94,7 +94,7 @@ def test_what_is_said_about_it() -> None:
     assert lines[down.line - 1].strip() == "model = net()"
     assert down.action == "rewrite"
     last = next(number for number, line in enumerate(lines, 1) if "gpus += 1" in line)
-    assert down.message == f"the model is built below line {last} now, where it is known how many GPUs there are"
+    assert down.message == f"the model is now built below line {last}, where the number of GPUs is known"
 
 
 def test_a_second_run_changes_nothing() -> None:

@@ -46,7 +46,7 @@ def test_gpus_are_chosen_or_set_up(line: str, words: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ("2, True, False, 3", "it is given more than 4 arguments"),
+        ("2, True, False, 3", "it gets more than 4 arguments"),
         ("2, name='a'", "it gets `name=`, which does not exist"),
         ("**options", "the model or the number of GPUs is passed by *args or **kwargs"),
     ],

@@ -123,13 +123,13 @@ def test_options_of_a_program_of_the_file_and_of_the_command(tfmigrate: Tool, pr
     ("text", "words"),
     [
         ("[[program]", "not a TOML file"),
-        ("", "no [[program]] in it"),
+        ("", "contains no [[program]]"),
         ("[[pair]]\nold = 'x'", "unknown 'pair'; a batch has [defaults] and [[program]]"),
         ("[[program]]\nnew = 'x'", "program 1 has no `old`"),
         ("[[program]]\nold = 'x'\nspeed = 3", "program 1: verify has no option 'speed' for a single program"),
         ("[[program]]\nold = 'x'\nreport = 'y'", "verify has no option 'report' for a single program"),
         ("[[program]]\nold = 'x'\nreplicas = 1", "program 1: Invalid value for '--replicas'"),
-        ("[[program]]\nold = 'x'\n[[program]]\nold = 'x'", "2 programs are called 'x'; give each a `name`"),
+        ("[[program]]\nold = 'x'\n[[program]]\nold = 'x'", "2 programs are called 'x'; give each its own `name`"),
     ],
 )
 def test_what_is_wrong_in_the_file_is_said(tfmigrate: Tool, project: Path, text: str, words: str) -> None:

@@ -248,10 +248,13 @@ def template_problem(wrap: Wrap) -> str | None:
         if isinstance(option, Parameter):
             return (
                 f"the model is the parameter `{option.name}`, and no known call passes one: migrate the files that "
-                f"{_called(option.frame)} together with this one, or let them build the model in a strategy's scope"
+                f"{_called(option.frame)} together with this one, or have them build the model in a strategy's scope"
             )
         if is_unbound(option):
-            return f"the model is {option.origin}, which no file given defines: define it, or import it by its name"
+            return (
+                f"the model is {option.origin}, which none of the given files defines: define it, or import it by "
+                "name"
+            )
         if isinstance(option, Opaque) and not option.sites:
             return f"the model is {option.origin}, whose construction is unknown"
         if option == NOTHING and wrap.template == NOTHING:
@@ -264,13 +267,16 @@ def template_problem(wrap: Wrap) -> str | None:
             )
         if isinstance(option, Method) and is_unbound(option.receiver):
             holder = option.receiver.origin
-            return f"the model is the attribute `{option.name}` of {holder}, which no file given defines: define it"
+            return (
+                f"the model is the attribute `{option.name}` of {holder}, which none of the given files defines: "
+                "define it"
+            )
         if isinstance(option, Method) and not _is_made_with_its_holder(option):
-            return f"the model is the attribute `{option.name}` of something that was not followed"
+            return f"the model is the attribute `{option.name}` of something that could not be followed"
         if isinstance(option, Instance):
             return f"the model is an instance of {option.cls.node.name.value}, which is not a Keras model class"
         if option != NOTHING and not isinstance(option, ModelObject | Parallel | Opaque | Made | Method):
-            return "what is passed as the model was not recognised as one"
+            return "the argument passed as the model was not recognised as a model"
         if isinstance(option, Made) and option.kind == "layer" and not option.models:
-            return "what is passed as the model is a layer"
+            return "the argument passed as the model is a layer"
     return None
