@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.kit import migrate
+from tfmigrate.settings import Settings
 
 PROGRAM = """\
 import sys
@@ -93,7 +94,11 @@ def test_arrays_under_a_name_are_seen() -> None:
     assert actions == ["rewrite"]
 
 
-def test_tf_keras_is_left_alone() -> None:
+@pytest.mark.parametrize(
+    ("written_for", "passed"), [("tensorflow==1.15", True), ("tensorflow==2.3", False), (None, False)]
+)
+def test_tf_keras_did_so_in_tensorflow_1(written_for: str | None, passed: bool) -> None:
     text = PROGRAM.replace('"{metric}"', "f1").replace("{lines}", "pass").replace("{data}", "batches('d')")
-    file = migrate(text.replace("{validation}", "(a, b)").replace("from keras", "from tensorflow.keras"))
-    assert "validation_batch_size" not in file.after
+    text = text.replace("{validation}", "(a, b)").replace("from keras", "from tensorflow.keras")
+    file = migrate(text, Settings(from_version=written_for))
+    assert ("validation_batch_size=16" in file.after) == passed

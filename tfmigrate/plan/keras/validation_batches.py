@@ -25,7 +25,7 @@ from tfmigrate.walk import walk
 from tfmigrate.written import Code
 
 _TOLD = (
-    "fit_generator() of standalone Keras validated arrays in batches as large as the last one of training, "
+    "fit_generator() of old Keras validated arrays in batches as large as the last one of training, "
     "and fit() takes 32 rows at once: {} computes something of a whole batch, so that its value depends on them"
 )
 
@@ -37,8 +37,7 @@ def check(context: Context) -> Iterator[CallChange]:
     seen: set[cst.Call] = set()
     for use in facts.uses if mixed else ():
         functions = [function for model, function in mixed if model in use.models]
-        standalone = any(names.flavour(model.maker) == "keras" for model in use.models)
-        if use.method != "fit_generator" or use.call in seen or not functions or not standalone:
+        if use.method != "fit_generator" or use.call in seen or not functions or not _took_as_many(use, context):
             continue
         seen.add(use.call)
         named = given_arguments(use.call, FIT_GENERATOR) or {}
@@ -52,6 +51,14 @@ def check(context: Context) -> Iterator[CallChange]:
         else:
             edit = Revision(use.call, set=(("validation_batch_size", size),))
             yield CallChange(codes.VALIDATION_BATCHES, data, f"{told}: it is given the size", edit)
+
+
+def _took_as_many(use: Use, context: Context) -> bool:
+    """Whether the Keras of the program did: every standalone one, and that of TensorFlow 1."""
+    if any(names.flavour(model.maker) == "keras" for model in use.models):
+        return True
+    version = context.settings.written_for("tensorflow")
+    return version is not None and version < (2,)
 
 
 def _mixed(migration: Migration) -> tuple[tuple[ModelObject, FunctionValue], ...]:
