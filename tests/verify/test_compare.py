@@ -9,7 +9,7 @@ import pytest
 
 from tfmigrate.verify.judge import align, batches
 from tfmigrate.verify.judge.align import CEILING, noise, pair_steps, relative_difference, tolerance
-from tfmigrate.verify.judge.compare import Comparison, compare, through_epoch
+from tfmigrate.verify.judge.compare import Comparison, compare, same_run, through_epoch
 from tfmigrate.verify.judge.contract_rows import Row
 from tfmigrate.verify.judge.differences import (
     BATCH_NORM,
@@ -408,3 +408,16 @@ def test_sample_weights_in_a_generator_are_not_known(tmp_path: Path) -> None:
     assert not compare(replace(a, fits=hidden), lost, 1e-5).equivalent
     plain = tuple(replace(fit, sample_weight=False) for fit in a.fits)
     assert row(compare(replace(a, fits=plain), b, 1e-5), "sample weights").broken
+
+
+def test_a_run_is_the_same_at_another_line_of_the_script(tmp_path: Path) -> None:
+    """A mistake takes a line out, so that all below stand higher."""
+    trace, _ = alike(tmp_path)
+    moved = replace(
+        trace,
+        compiles=tuple(replace(one, at="train.py:99") for one in trace.compiles),
+        fits=tuple(replace(one, at="train.py:99") for one in trace.fits),
+    )
+    assert same_run(trace, moved)
+    (first, *others) = trace.compiles
+    assert not same_run(trace, replace(trace, compiles=(replace(first, config={**first.config, "rate": 3}), *others)))
