@@ -125,3 +125,40 @@ parallel.compile("sgd", "mse")
     after = check_migrated(text).after
     assert "    features = Model(rows, Dense(3)(rows))\n" in after
     assert "    model = Model(features.input, Dense(1)(features.output))\n" in after
+
+
+INPUTS = """from keras.layers import Dense, Input, add
+from keras.models import Model, Sequential, load_model
+from keras.utils import multi_gpu_model
+from data import rows, y
+
+x = Input((4,), name="start")
+{made}
+parallel = multi_gpu_model(net, gpus=2)
+parallel.compile("sgd", "mse")
+parallel.train_on_batch(rows, y)
+part = Model({given}, net.get_layer("hidden").output)
+"""
+FUNCTIONAL = 'net = Model(x, Dense(2)(Dense(3, name="hidden")(x)))'
+LOADED = 'net = load_model("net.h5")'
+SEQUENTIAL = 'net = Sequential([Dense(3, name="hidden", input_shape=(4,)), Dense(2)])'
+SEVERAL = 'z = Input((4,))\nnet = Model([x, z], Dense(2)(Dense(3, name="hidden")(add([x, z]))))'
+
+
+@pytest.mark.parametrize(
+    ("made", "given", "after"),
+    [
+        (FUNCTIONAL, "net.layers[0].input", "net.inputs[0]"),
+        (LOADED, "net.layers[0].input", "net.inputs[0]"),
+        (SEQUENTIAL, "net.layers[0].input", "net.layers[0].input"),
+        (SEVERAL, "net.layers[0].input", "net.layers[0].output"),
+        (FUNCTIONAL, 'net.get_layer("start").input', 'net.get_layer("start").output'),
+        (FUNCTIONAL, 'net.get_layer(name="start").input', 'net.get_layer(name="start").output'),
+        (FUNCTIONAL, 'net.get_layer("hidden").input', 'net.get_layer("hidden").input'),
+        (FUNCTIONAL, "net.layers[1].input", "net.layers[1].input"),
+    ],
+)
+def test_an_input_layer_has_no_input(made: str, given: str, after: str) -> None:
+    assert (
+        f'part = Model({after}, net.get_layer("hidden").output)' in migrate(INPUTS.format(made=made, given=given)).after
+    )

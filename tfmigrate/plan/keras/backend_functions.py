@@ -25,7 +25,7 @@ _INPUTS = frozenset({"keras.Input", "keras.layers.Input"})
 
 
 def check(context: Context) -> Iterator[CallChange]:
-    """The calls whose tensors are all inputs and outputs of layers and models; any other keeps its warning."""
+    """The calls whose tensors are all those of layers and models; any other keeps its warning."""
     if context.migration.once(_sets_phase):
         return  # It decides whether a function without a phase among its inputs is in training.
     helper = Helper.of(context.draft, "function_of")
@@ -126,7 +126,11 @@ def _is_output(node: cst.BaseExpression, context: Context) -> bool:
     values = context.loops.taken(node)
     if values:
         return all(value is not None and _is_each_output(value, context) for value in values)
-    return _attribute(node) in ("output", "outputs")
+    return _attribute(node) in _TENSORS
+
+
+_TENSORS = frozenset({"output", "outputs", "input", "inputs"})
+"""What a layer is given is computed as well: `get_layer("ctc").input[0]`."""
 
 
 def _is_each_output(value: Taken, context: Context) -> bool:
