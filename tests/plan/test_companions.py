@@ -287,8 +287,8 @@ def test_a_session_of_the_default_graph_is_only_settings(arguments: str) -> None
     ("session", "why"),
     [
         ("sess = tf.Session()\nK.set_session(sess)\nprint(sess.graph)\n", "used elsewhere"),
-        ("K.set_session(tf.Session(graph=graph))\n", "graph or a target"),
-        ("K.set_session(tf.Session('grpc://main:2222'))\n", "graph or a target"),
+        ("K.set_session(tf.Session(graph=graph))\n", "graph or target"),
+        ("K.set_session(tf.Session('grpc://main:2222'))\n", "graph or target"),
         ("K.set_session(make())\n", "unknown"),
         ("K.set_session(tf.Session(config=tf.ConfigProto(device_count={'GPU': 0})))\n", "device_count"),
         (

@@ -82,7 +82,10 @@ def test_the_variables_of_slim_are_called_otherwise() -> None:
     [
         (f"loss += {SQUARES}\n    loss += {SQUARES}", "two weight penalties"),
         (f"decay = 0.1\n    loss += decay * {SQUARES}\n    decay = 0.2", "the factor `decay`"),
-        (f"loss += {SQUARES}".replace("tf.nn.l2_loss(v)", "tf.reduce_sum(tf.abs(v))"), "supported for tf.nn.l2_loss"),
+        (
+            f"loss += {SQUARES}".replace("tf.nn.l2_loss(v)", "tf.reduce_sum(tf.abs(v))"),
+            "only supported for tf.nn.l2_loss",
+        ),
         (f"loss += {SQUARES}".replace("()])", "() if wanted(v)])"), "something other than a string in their names"),
         (f"loss += {SQUARES}".replace("()])", "() if v.name.endswith('s:0')])"), "something other than a string"),
         ("for v in tf1.trainable_variables():\n        loss += tf.nn.l2_loss(v)", ""),

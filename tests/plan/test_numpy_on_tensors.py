@@ -67,8 +67,8 @@ def test_what_operators_did_is_written_with_tensorflow(text: str, written: str) 
         ("return np.sqrt(y_pred - y_true)", "write tf.sqrt"),
         ("return np.mean(np.abs(y_pred - y_true), axis=-1)", "write tf.reduce_mean"),
         ("return np.concatenate([y_pred, y_true])", "write tf.concat"),
-        ("return np.abs(y_pred - y_true, where=WEIGHTS > 1)", "compute it with functions of TensorFlow"),
-        ("return np.hypot(y_pred, y_true)", "compute it with functions of TensorFlow"),
+        ("return np.abs(y_pred - y_true, where=WEIGHTS > 1)", "compute it with TensorFlow functions"),
+        ("return np.hypot(y_pred, y_true)", "compute it with TensorFlow functions"),
     ],
 )
 def test_another_function_is_reported_and_stays_reported(line: str, advice: str) -> None:

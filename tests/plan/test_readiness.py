@@ -39,7 +39,7 @@ def codes(code: str, target: str | None = None, head: str = HEAD) -> list[str]:
         ("K.convert(x)", "TFM502", "tensorflow.keras.backend.convert is in no TensorFlow"),
         ("tf.config.experimental.set_floatx('float16')", "TFM502", "did you mean tensorflow.keras.config.set_floatx?"),
         ("tf.keras.optimizers.Options()", "TFM502", "tensorflow.keras.optimizers.Options"),
-        ("keras.Sequential([]).fit(x, epoch_size_steps=3)", "TFM503", "takes no argument `epoch_size_steps`"),
+        ("keras.Sequential([]).fit(x, epoch_size_steps=3)", "TFM503", "has no argument `epoch_size_steps`"),
         ("tf.keras.layers.Densee(3)", "TFM502", "did you mean tensorflow.keras.layers.Dense?"),
         ("keras.layers.Dense(3, activaton='relu')", "TFM503", "did you mean `activation`?"),
         ("tf.placeholder(tf.float32)", "TFM501", "(it was in 1.15): use the arguments of a function"),

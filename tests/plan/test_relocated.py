@@ -40,7 +40,7 @@ def told(code: str) -> str:
     ],
 )
 def test_where_the_template_had_weights_it_is_said(code: str, first: str) -> None:
-    assert f"the clone began with new weights, and training now goes on from those of {first}" in told(code)
+    assert f"the clone started with new weights, and training now starts from those of {first}" in told(code)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_else_the_weights_of_both_were_new(code: str) -> None:
 
 def test_of_a_template_that_is_not_seen_it_is_said_with_an_if() -> None:
     code = f"from zoo import build\n\nnet = build()\n{WRAP}"
-    assert "if the template was given others before, training now goes on from them" in told(code)
+    assert "if the template had been given others, training now starts from them" in told(code)
 
 
 def test_nothing_is_said_where_the_template_itself_was_trained() -> None:
@@ -78,4 +78,4 @@ def test_a_template_that_another_module_loads_through_a_table() -> None:
     files = migrate_sources({"body.py": body, "table.py": table, "train.py": train}, Settings())
     assert [file.error for file in files if file.error] == []
     (message,) = (found.message for file in files for found in file.findings if found.code == "TFM021")
-    assert "now goes on from those of load_model() at line " in message
+    assert "now starts from those of load_model() at line " in message

@@ -144,7 +144,7 @@ def test_each_further_model_gets_one_of_its_own(optimizer: str, counts: bool) ->
     assert ("def twin_optimizer(optimizer):\n" in file.after) is counts
     (found,) = (finding for finding in file.findings if finding.code == "TFM405")
     assert found.action == "rewrite"
-    assert ("count steps together" in found.message) is counts
+    assert ("share one step count" in found.message) is counts
 
 
 def test_one_of_several_kinds_may_read_the_count() -> None:

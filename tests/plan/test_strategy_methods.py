@@ -60,7 +60,7 @@ def told(line: str, *more: str) -> list[tuple[str, str]]:
     [
         ("s = tf.distribute.experimental.MirroredStrategy()", "TFM502", "did you mean tensorflow.distribute.Mirror"),
         ("from tensorflow.distribute import MirorredStrategy", "TFM502", "did you mean tensorflow.distribute.Mirror"),
-        ("s = tf.distribute.MirroredStrategy(num_gpus=2)", "TFM503", "takes no argument `num_gpus`"),
+        ("s = tf.distribute.MirroredStrategy(num_gpus=2)", "TFM503", "has no argument `num_gpus`"),
         ("s = tf.contrib.distribute.MirroredStrategy(2)", "TFM501", "it is tensorflow.distribute, with other"),
     ],
 )

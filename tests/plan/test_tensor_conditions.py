@@ -67,7 +67,7 @@ def test_what_tensorflow_1_compared_as_objects(condition: str, always: str) -> N
     ["K.sum(y_true) > 0", "K.any(y_true > 2)", "tf.equal(K.max(y_true), 1)", "not K.all(K.equal(y_true, y_pred))"],
 )
 def test_what_needed_a_value_before(condition: str) -> None:
-    assert "for its value" in message(check_migrated(of_metric(condition)))
+    assert "tests the value" in message(check_migrated(of_metric(condition)))
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_an_if_that_asks_nothing_else_goes(condition: str, stays: int) -> None:
     file = check_migrated(of_metric(condition))
     assert "    if " not in file.after
     assert file.after.count(f"\n    {body}\n") == stays
-    assert "What ran then stays" in message(file)
+    assert "The branch that ran stays" in message(file)
 
 
 @pytest.mark.parametrize(

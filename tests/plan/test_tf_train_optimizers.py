@@ -68,7 +68,7 @@ def test_it_is_found_in_another_module() -> None:
     [
         ("", "tf.train.RMSPropOptimizer(0.1)", "starts its mean of squares at 1"),
         ("", "tf.compat.v1.train.RMSPropOptimizer(0.1)", "starts its mean of squares at 1"),
-        ("", "tf.train.ProximalAdagradOptimizer(0.1)", "give it one of Keras"),
+        ("", "tf.train.ProximalAdagradOptimizer(0.1)", "pass a Keras optimizer"),
         ("", "tf.train.AdamOptimizer(*rates)", "cannot be read"),
         ("", "tf.train.AdamOptimizer(beta3=1)", "cannot be read"),
         ("falling = tf.train.exponential_decay(0.1, 0, 10, 0.5)", "tf.train.AdamOptimizer(falling)", "a schedule"),

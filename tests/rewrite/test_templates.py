@@ -218,7 +218,7 @@ def test_an_attribute_that_two_methods_set_is_migrated_in_both_or_in_none() -> N
     assert file.after.count("multi_gpu_model(self.model") == 2
     assert "strategy" not in file.after
     (message,) = [finding.message for finding in file.findings if finding.code == "TFM101"]
-    assert message == "`self.parallel` is set at line 18 too, which is not migrated"
+    assert message == "`self.parallel` is also set at line 18, which is not migrated"
 
 
 @pytest.mark.parametrize(

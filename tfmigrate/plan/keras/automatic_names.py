@@ -35,8 +35,8 @@ def check(context: Context) -> Iterator[CallChange]:
     for call, kind, name in context.migration.once(_clashes):
         if call in context.facts.module.calls and kind not in begun:
             message = (
-                f"Keras 3 calls the first {kind} without a name {text_of(name)!r} too, and refuses two layers of "
-                "one name in a model: give this one another name"
+                f"Keras 3 also calls the first unnamed {kind} {text_of(name)!r}, and rejects two layers of the "
+                "same name in a model: give this one another name"
             )
             yield CallChange(codes.AUTOMATIC_NAMES, name, message, action="warn")
     for call in context.facts.module.calls:
@@ -65,7 +65,7 @@ def _one_more(begun: Mapping[str, Module], context: Context) -> Iterator[CallCha
         for kind in kinds
     ]
     message = (
-        f"old Keras called the first of these layers '{first}_1', today's calls it {first!r}, and the program uses "
+        f"old Keras called the first of these layers '{first}_1', today's Keras calls it {first!r}, and the program uses "
         f"such names: one unused {' and '.join(kinds)} before the others takes the name without a number"
     )
     insert = Insert(place_for_function(facts.module, made), "\n".join(lines), rank=Rank.RULE)
@@ -124,7 +124,7 @@ def _models_looked_up(context: Context) -> Iterator[CallChange]:
             continue
         if found[1] != "sequential" or context.migration.once(_makes_old_sequential):
             message = (
-                f"{text!r} is a name that old Keras gave a model; Keras 3 calls those without one 'functional', "
+                f"{text!r} is a name that old Keras gave a model; Keras 3 calls unnamed models 'functional', "
                 "'functional_1', ... and 'sequential', 'sequential_1', ...: name the model, and use that name here"
             )
             yield CallChange(codes.AUTOMATIC_NAMES, given.value, message, action="warn")
@@ -160,13 +160,13 @@ def names_kept(migration: Migration) -> Mapping[cst.Call, str]:
 def _named(call: cst.Call, name: str, found: DependedOn, context: Context) -> CallChange:
     kind = kind_of(call, context.facts)
     today = "input_layer" if kind == "Input" else snake(kind)
-    message = f"old Keras called this layer {name!r}, today's counts from {today!r}: "
+    message = f"old Keras called this layer {name!r}, today's Keras counts from {today!r}: "
     if call in found.because:
         module, node = found.because[call]
         how = "which is mentioned" if isinstance(node, cst.BaseString) else "which is read"
         message += f"it gets that name, {how} at {module.place(node, context.facts.module)}"
     else:
-        message += "it gets that name, since another layer of its kind does, which it would clash with"
+        message += "it gets that name because it would clash with another layer of its kind that does"
     edit = Revision(call, set=(("name", quoted(name, context.quote)),))
     return CallChange(codes.AUTOMATIC_NAMES, call, message, edit)
 
@@ -175,12 +175,11 @@ def _advice_of_names(read: NamesRead) -> str:
     kinds = sorted(read.layers)
     first = snake(kinds[0])
     listed = " and ".join(kinds)
-    advice = f"Name each {listed}, or create an unused one before the first, to take the name without a number"
+    advice = f"Name each {listed}, or create an unused one before the first, which takes the name without a number"
     if read.by_file:
         return (
-            f"weights are loaded by the names of layers: a file of old Keras counts those without a name from "
-            f"'{first}_1', today's Keras from {first!r}, so layers silently get no weights, or those of another layer. "
-            f"{advice}"
+            f"weights are loaded by layer name: a file from old Keras counts unnamed layers from '{first}_1', "
+            f"today's Keras from {first!r}, so layers silently get no weights or those of another layer. {advice}"
         )
     return (
         f"this reads names that Keras gives to layers: old Keras counted from '{first}_1', today's begins with "
@@ -195,7 +194,7 @@ def _advice(mention: Mention) -> str:
         called = f"the name {f'{mention.prefix}_{mention.number}'!r}"
     if mention.prefix == "input":
         return f"Keras 3 gives no input {called}, but 'input_layer', and so on: name the Input, and use that name here"
-    counts = f"standalone Keras gave {called} to layers without one, today's Keras counts from {mention.prefix!r}"
+    counts = f"standalone Keras gave {called} to unnamed layers, today's Keras counts from {mention.prefix!r}"
     if mention.is_of_layer:
-        return f"{counts}: name the layer that is meant, and use that name here"
-    return f"{counts}, and tensors have other names than those made of it: find the tensor through its layer"
+        return f"{counts}: name the intended layer, and use that name here"
+    return f"{counts}, and tensors have other names than those derived from it: find the tensor through its layer"

@@ -29,8 +29,8 @@ def check(context: Context) -> Iterator[CallChange]:
                 yield CallChange(
                     codes.CALLBACK_ATTRIBUTES,
                     base.value,
-                    f"Keras 3 has no BaseLogger; {cls.name.value}, which has its own {_OWN}(), took nothing from it "
-                    "but what Callback has",
+                    f"Keras 3 has no BaseLogger; {cls.name.value}, which has its own {_OWN}(), only used what "
+                    "Callback has",
                     Replace(base.value, f"{context.tf}.keras.callbacks.Callback"),
                 )
 

@@ -20,7 +20,7 @@ _OTHERWISE = {"keras": (2, 3), "tf.keras": (2,)}
 """First version with the new meaning."""
 _CHANGED = (
     "up to Keras 2.2 and TensorFlow 1.15 batch_dot() of tensors with four dimensions was a matrix product over the "
-    "last two: (2, 6, 3, 4) and (2, 6, 4, 5) gave (2, 6, 3, 5), and give (2, 6, 3, 6, 5) now"
+    "last two: (2, 6, 3, 4) and (2, 6, 4, 5) gave (2, 6, 3, 5), and now give (2, 6, 3, 6, 5)"
 )
 
 

@@ -22,7 +22,7 @@ _HOOKS = frozenset(
 )
 """Those of epochs and of the whole training get them by their place."""
 _LOGS = "logs"
-_FAILS = "Keras passes the logs to {}() as `logs=`, which it did not before 2.3"
+_FAILS = "since 2.3, Keras passes the logs to {}() as `logs=`"
 
 
 def check(context: Context) -> Iterator[CallChange]:
@@ -61,15 +61,15 @@ def _gone(function: cst.FunctionDef | cst.Lambda, given: Sequence[cst.Param]) ->
         if isinstance(holder, cst.Name) and holder.value == logs and text in _GONE:
             instead = _GONE[text].format(batch=given[0].name.value if given else "batch")
             message = (
-                f"the logs of a batch have no {text!r} since TensorFlow 2.2, as they had in standalone Keras: "
-                f"KeyError, and what get() gives for what is missing; {instead}"
+                f"unlike in standalone Keras, the logs of a batch have no {text!r} since TensorFlow 2.2: "
+                f"a KeyError, or the default of get(); {instead}"
             )
             yield CallChange(codes.BATCH_LOGS, node, message, action="warn")
 
 
 _GONE = {
-    "size": "pass the size of a batch to the callback where that is made",
-    "batch": "its number is the first argument, `{batch}`",
+    "size": "pass the batch size to the callback when creating it",
+    "batch": "its index is the first argument, `{batch}`",
 }
 """What standalone Keras put into the logs of a batch beside the loss and the metrics, and what there is instead."""
 
@@ -88,7 +88,7 @@ def _named(
         return
     name = given[1].name
     if given[1] in params.posonly_params:
-        message = f"{_FAILS.format(hook)}: take the `/` out of its parameters, and call the second one `logs`"
+        message = f"{_FAILS.format(hook)}: remove the `/` from its parameters, and call the second one `logs`"
         yield CallChange(codes.BATCH_LOGS, name, message, action="warn")
         return
     if name.value == _LOGS:

@@ -57,7 +57,7 @@ def check(context: Context) -> Iterator[CallChange]:
             continue
         message = (
             f"on one GPU Keras 3 compiles this model with XLA, which has no `{run.module.code(run.call.func)}` "
-            f"({run.module.place(run.call, facts.module)}): jit_compile=False keeps it as in old Keras"
+            f"({run.module.place(run.call, facts.module)}): jit_compile=False turns that off, as in old Keras"
         )
         yield CallChange(codes.BEYOND_XLA, call, message, Revision(call, set=((_TAKES, "False"),)))
 

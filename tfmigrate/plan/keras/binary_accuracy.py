@@ -38,7 +38,7 @@ _CLASSES: Mapping[str, str] = {
 class _Kind(Enum):
     """What the words mean with the loss of one output."""
 
-    BINARY = "another metric, where the output is more than one wide"
+    BINARY = "a different metric if the output is wider than one"
     ALIKE = "what they meant"
     OTHER = "what they meant, and no binary metric"
 
@@ -91,18 +91,18 @@ def _written_out(word: _Word, use: Use, context: Context) -> Iterator[CallChange
     story = f"with {_LOSS}, {word.text!r} was the binary metric"
     if _before(use, context) is None:
         message = (
-            f"{story} before TensorFlow 2.2, and it goes by the width of the output since: pass --from "
+            f"{story} before TensorFlow 2.2, and depends on the width of the output since: pass --from "
             f"tensorflow==VERSION, or write {metric} if the binary one is meant"
         )
         yield CallChange(codes.BINARY_ACCURACY, word.node, message, action="warn")
     elif _Kind.OTHER in word.kinds:
         message = (
-            f"{story} of that output, and it goes by the width of the output now: list the metrics of each output, and "
-            f"give this one {metric}"
+            f"{story} of that output, and now depends on the width of the output: list the metrics of each output, "
+            f"and give this one {metric}"
         )
         yield CallChange(codes.BINARY_ACCURACY, word.node, message, action="warn")
     else:
-        message = f"{story}, and it goes by the width of the output now: written out under the same name"
+        message = f"{story}, and now depends on the width of the output: written out under the same name"
         yield CallChange(codes.BINARY_ACCURACY, word.node, message, Replace(word.node, metric))
 
 
@@ -117,8 +117,8 @@ def _of_command_line(
         quote = context.quote
         metric = f"{context.tf}.keras.metrics.{_CLASSES[words[0]]}(name={quote}{words[0]}{quote})"
         message = (
-            f"the loss may be {_LOSS!r}, with which {words[0]!r} was the binary metric, and it goes by the width of "
-            f"the output now: write {metric} where that loss is chosen"
+            f"the loss may be {_LOSS!r}, with which {words[0]!r} was the binary metric, and now depends on the width "
+            f"of the output: write {metric} where that loss is chosen"
         )
         yield CallChange(codes.BINARY_ACCURACY, loss, message, action="warn")
 
@@ -128,9 +128,9 @@ def _named_elsewhere(metrics: cst.BaseExpression, kinds: _OfOutputs, context: Co
     words = sorted({word for value in context.facts.options(metrics) for word in _words_in(value)})
     if words and _Kind.BINARY in kinds.all:
         message = (
-            f"with {_LOSS}, {words[0]!r} was the binary metric, and it goes by the width of the output now: pass "
+            f"with {_LOSS}, {words[0]!r} was the binary metric, and now depends on the width of the output: pass "
             f"{context.tf}.keras.metrics.{_CLASSES[words[0]]}(name={context.quote}{words[0]}{context.quote}) here, "
-            "where it is made in the scope"
+            "where it is created in the scope"
         )
         yield CallChange(codes.BINARY_ACCURACY, metrics, message, action="warn")
 

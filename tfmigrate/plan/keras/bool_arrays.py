@@ -91,7 +91,7 @@ def _made_of_floats(creation: cst.Call, context: Context) -> CallChange:
     assert dtype is not None
     quote = context.draft.quote
     code: Code | str = (dtype.value, ".float32") if isinstance(dtype, cst.Attribute) else f"{quote}float32{quote}"
-    message = f"{_FAILS}: made of float32, as Keras 2 converted it"
+    message = f"{_FAILS}: created as float32, as Keras 2 converted it"
     return CallChange(codes.BOOL_ARRAYS, dtype, message, Replace(dtype, code))
 
 

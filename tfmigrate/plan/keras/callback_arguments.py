@@ -63,7 +63,7 @@ def _ignored(call: cst.Call, name: str) -> Iterator[CallChange]:
         if keyword not in named:
             near = difflib.get_close_matches(keyword, named, n=1, cutoff=0.7)
             meant = f" (did you mean `{near[0]}`?)" if near else ""
-            message = f"the argument `{keyword}` was ignored{meant}; Keras 3 refuses it"
+            message = f"the argument `{keyword}` was ignored{meant}; Keras 3 rejects it"
             yield CallChange(codes.CALLBACK_ARGUMENTS, arg, message, Revision(call, dropped=(keyword,)))
 
 

@@ -76,8 +76,8 @@ def _copies(facts: Facts) -> Iterator[CallChange]:
         if lacks or "set_model" not in cls.members or any(cls.unknown_bases()):
             continue
         message = (
-            f"fit() calls methods of callbacks today that this class lacks ({_ASKED_TODAY}, for one), and fails at "
-            "once: derive it from keras.callbacks.Callback, which has them all, and not from a copy of it"
+            f"today fit() calls methods that this class lacks ({_ASKED_TODAY}, for example), and fails at once: "
+            "derive it from keras.callbacks.Callback, which has them all, and not from a copy"
         )
         yield CallChange(codes.CALLBACK_ATTRIBUTES, cls.node, message, action="warn")
 
@@ -96,12 +96,12 @@ def models_in_themselves(facts: Facts, gone: Container[cst.CSTNode]) -> Iterator
             if not wraps or any(not _vanishes(call.func, gone) for call in own):
                 continue
             if name == "callback_model":
-                message = "`callback_model` said which model the callbacks of fit() get: there is one model now"
+                message = "`callback_model` said which model the callbacks of fit() get: there is only one model now"
                 yield CallChange(codes.CALLBACK_ATTRIBUTES, node, message, Remove(node))
             else:
                 message = (
-                    "the parallel model held the template here, and the model would hold itself now, which Keras fails "
-                    f"on: remove the line, and read the model itself instead of `.{name}`"
+                    "the parallel model held the template here; now the model would hold itself, which is an error "
+                    f"in Keras: remove the line, and read the model itself instead of `.{name}`"
                 )
                 yield CallChange(codes.CALLBACK_ATTRIBUTES, node, message, action="warn")
 
@@ -140,7 +140,7 @@ def _assigned_models(cls: ClassValue, bases: set[str], facts: Facts) -> Iterator
             code = facts.module.code(assign.value)
             if plain and not overridden and unit is not None:
                 message = (
-                    "Keras 3 does not allow assigning to a callback's `model`: set_model() does it, on Keras 2 as well"
+                    "Keras 3 does not allow assigning to a callback's `model`: set_model() does it, also on Keras 2"
                 )
                 more = (Insert(unit, ("super().set_model(", assign.value, ")"), (unit,), rank=Rank.RULE),)
                 yield CallChange(codes.CALLBACK_ATTRIBUTES, assign, message, Remove(assign), more=more)
@@ -189,7 +189,7 @@ def _comparisons(cls: ClassValue, known: Objects, facts: Facts) -> Iterator[Call
         return
     own = initialiser.own
     code = f"{own}.monitor_op, {own}.best = {_comparison(direction, facts)}"
-    message = f"{fact}: the class begins as ModelCheckpoint of Keras 2 did for the mode {direction!r}"
+    message = f"{fact}: the class starts like ModelCheckpoint of Keras 2 for the mode {direction!r}"
     yield CallChange(codes.CALLBACK_ATTRIBUTES, place, message, Insert(unit, code, rank=Rank.RULE))
 
 

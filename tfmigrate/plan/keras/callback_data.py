@@ -21,9 +21,9 @@ _DATA = "validation_data"
 _PARAMS = "params"
 _GONE = {
     "metrics": "the names are the keys of `logs`",
-    "samples": "pass it to the callback where that is made",
-    "batch_size": "pass it to the callback where that is made",
-    "do_validation": "`logs` of on_epoch_end() has the `val_` names where there was validation",
+    "samples": "pass it to the callback when creating it",
+    "batch_size": "pass it to the callback when creating it",
+    "do_validation": "`logs` of on_epoch_end() has `val_` names if there was validation",
 }
 """What `params` no longer holds, and what there is instead."""
 
@@ -53,8 +53,8 @@ def _read(
     if reads and not _is_given(_DATA, family, everywhere):
         for node in _first_of(reads, context.facts):
             message = (
-                f"fit() no longer sets `{_DATA}` of a callback: AttributeError on Keras 3, None on Keras 2. "
-                "Pass the data to its __init__ and keep it there"
+                f"fit() no longer sets `{_DATA}` of a callback: AttributeError on Keras 3, None on Keras 2. Pass the "
+                "data to its __init__ and store it there"
             )
             yield CallChange(codes.CALLBACK_ATTRIBUTES, node, message, action="warn")
     asked = [(key, node) for method in methods for key, node in _keys(method, context)]

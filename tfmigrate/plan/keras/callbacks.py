@@ -112,7 +112,7 @@ def _put_together(reader: LogKeys, keys: Mapping[str, str]) -> Iterator[CallChan
             pairs = ", ".join(f"{key!r} is {new!r}" for key, new in keys.items() if not key.startswith("val_"))
             message = (
                 f"TensorFlow 2 logs metrics under the names given to compile() ({pairs} now), and the name of this "
-                "one is computed: make sure that it is one of these, or the callback never acts"
+                "one is computed: make sure that it is one of these, otherwise the callback never acts"
             )
             yield CallChange(codes.METRIC_KEYS, node, message, action="warn")
 

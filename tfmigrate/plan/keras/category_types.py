@@ -22,7 +22,7 @@ def check(context: Context) -> Iterator[CallChange]:
         dtype = (named_arguments(call, _PARAMETERS) or {}).get("dtype")
         if dtype is None:
             continue
-        message = "to_categorical() of Keras 3 takes no dtype and gives float64: astype() makes the array the same"
+        message = "to_categorical() of Keras 3 has no dtype and returns float64: astype() gives the same array"
         place = ((2, "dtype"),) if dtype.keyword is None else ()
         edit = Replace(call, (call, ".astype(", dtype.value, ")"))
         without = Revision(call, named=place, dropped=("dtype",))

@@ -106,6 +106,6 @@ def say_undefined(wrap: Wrap, draft: Draft) -> None:
         draft.say(
             codes.UNDEFINED_NAME,
             wrap.call,
-            "nothing defines multi_gpu_model here, so this line raised a NameError: it is taken for Keras's",
+            "nothing defines multi_gpu_model here, so this line raised a NameError: treated as Keras's function",
             "warn",
         )

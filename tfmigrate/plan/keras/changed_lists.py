@@ -30,18 +30,18 @@ def check(context: Context) -> Iterator[CallChange]:
         name, receiver = changed.attr.value, facts.module.code(changed.value)
         if name in of_layers and not _is_something_else(changed, context):
             message = (
-                f"up to Keras 2.2 this changed which weights are trained; `{receiver}.{name}` is a new list at each "
-                "reading now, and the line does nothing: set `trainable` of the layer, or make the weight with "
+                f"up to Keras 2.2 this changed which weights are trained; `{receiver}.{name}` is now a new list each "
+                "time, and the line does nothing: set `trainable` of the layer, or create the weight with "
                 "add_weight(trainable=...)"
             )
             yield CallChange(codes.CHANGED_LISTS, node, message, action="warn")
         elif name in of_models and (_is_model(changed, facts) or _has_layers_of_keras(changed, facts)):
-            after = f"what `{receiver}.layers[-1]` and the like mean after it has shifted"
+            after = f"what `{receiver}.layers[-1]` and the like mean afterwards has changed"
             if _is_waited_for(node, changed, facts):
                 after = "a `while` that waits for it never ends; write which layer is meant"
             message = (
-                f"in standalone Keras this changed the list of the model itself; `{receiver}.layers` is a new list at "
-                f"each reading now, and the line does nothing: {after}"
+                f"in standalone Keras this changed the list of the model itself; `{receiver}.layers` is now a new "
+                f"list each time, and the line does nothing: {after}"
             )
             yield CallChange(codes.CHANGED_LISTS, node, message, action="warn")
 

@@ -18,9 +18,9 @@ from tfmigrate.understand.module import Module
 from tfmigrate.understand.values import Literal, ModelObject, Site, Sites, Value
 
 _MESSAGE = (
-    "{set_} between compile() and the training at {training}: the old Keras trained what was trainable at compile(), "
-    "so this had no effect; Keras 3 reads it when the training begins. Leave it out to train as before, or call "
-    "compile() after it if it is meant to have an effect"
+    "{set_} between compile() and the training at {training}: old Keras trained what was trainable at compile(), so "
+    "this had no effect; Keras 3 reads it when the training starts. Remove it to train as before, or call compile() "
+    "after it if it is meant to have an effect"
 )
 
 

@@ -145,7 +145,7 @@ def _kept(period: _Period, name: str, subclasses: Sequence[_Subclass]) -> CallCh
 
 
 def _keeping(subclass: _Subclass, name: str) -> CallChange:
-    message = f"ModelCheckpoint of Keras 3 has no `period`, which is handed on to it: {name} takes it"
+    message = f"ModelCheckpoint of Keras 3 has no `period`, which is passed on to it: {name} takes it"
     return CallChange(codes.CHECKPOINT_PERIOD, subclass.bases[0], message, Replace(subclass.bases[0], name))
 
 
@@ -170,7 +170,8 @@ def _left(period: _Period) -> CallChange:
         f"refuses `period={text}`" if period.argument.keyword is not None else f"takes `{text}` for batches, not epochs"
     )
     message = (
-        f"TensorFlow 2.16 {what}: write `save_freq=`, which counts batches, as that many epochs times the steps in one"
+        f"TensorFlow 2.16 {what}: write `save_freq=`, which counts batches, as that many epochs times the steps "
+        "per epoch"
     )
     return CallChange(codes.CHECKPOINT_PERIOD, period.argument, message, action="warn")
 

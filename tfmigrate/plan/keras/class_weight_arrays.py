@@ -39,9 +39,9 @@ def check(context: Context) -> Iterator[CallChange]:
         argument = keywords(use.call).get("class_weight")
         if argument is not None and _Arrays(context).is_array(argument.value, use.site.frame):
             message = (
-                "an array of class weights did nothing: Keras takes a dict, and raises AttributeError today; to weigh "
-                "the classes, which changes the training, write dict(enumerate(weights)) where they are 0, 1, 2 and so "
-                "on"
+                "an array of class weights did nothing: Keras expects a dict, and today raises AttributeError; to "
+                "weight the classes, which changes the training, write dict(enumerate(weights)) if they are 0, 1, 2 "
+                "and so on"
             )
             edit = Revision(use.call, dropped=("class_weight",))
             yield CallChange(codes.CLASS_WEIGHT_WORDS, argument, message, edit)
@@ -49,7 +49,7 @@ def check(context: Context) -> Iterator[CallChange]:
         count = sum(arg.keyword is None for arg in call.args)
         if facts.called(call) in _COMPUTED and 1 < count <= len(_BALANCED) and not has_stars(call):
             edit = Revision(call, named=tuple((position, _BALANCED[position]) for position in range(1, count)))
-            message = "scikit-learn takes `classes` and `y` by name alone (a TypeError from 1.0): the names are written"
+            message = "scikit-learn only takes `classes` and `y` by name (a TypeError since 1.0): the names are written"
             yield CallChange(codes.CLASS_WEIGHT_WORDS, call, message, edit)
 
 

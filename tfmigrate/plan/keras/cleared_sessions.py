@@ -35,8 +35,8 @@ def check(context: Context) -> Iterator[CallChange]:
         function = facts.module.function_round(unit)
         if function is not None and function in builders:
             message = (
-                f"{name.rpartition('.')[2]}() inside the scope of a strategy discards the scope, and leaving it raises "
-                "IndexError: removed; where models are built one after the other, call it between them, outside the "
+                f"{name.rpartition('.')[2]}() inside the scope of a strategy discards the scope, and leaving it "
+                "raises IndexError: removed; if several models are built in turn, call it between them, outside the "
                 "scope"
             )
             yield CallChange(codes.CLEARED_SESSIONS, call, message, Remove(small))

@@ -26,13 +26,13 @@ _WHY = {
     "loss_weights": "a model of Keras 3, and of Keras 2 from TensorFlow 2.2 on, does not keep its `loss_weights`",
     "weighted_metrics": "a model of Keras 3 does not keep its `weighted_metrics`",
     "metrics": (
-        "`metrics` of a model were the names that compile() was given, and are the objects made of them today, which "
-        "a second compile() does not take (TypeError at the first step)"
+        "`metrics` of a model were the names given to compile(); today they are objects created from them, which a "
+        "second compile() rejects (TypeError at the first step)"
     ),
 }
 _OPTIMIZER = (
-    "the optimizer of another model: Keras 3 makes its variables for that model's weights and its strategy, and "
-    "refuses it here; this model gets one of its own with the same settings and its own count of steps"
+    "the optimizer of another model: Keras 3 creates its variables for that model's weights and strategy, and "
+    "rejects it here; this model gets its own, with the same settings and its own step count"
 )
 _PARAMETERS = (*COMPILE, "weighted_metrics")
 
@@ -55,7 +55,7 @@ def check(context: Context) -> Iterator[CallChange]:
             yield CallChange(codes.COMPILED_SETTINGS, node, f"{_WHY[node.attr.value]}: {_BY_HAND}", action="warn")
 
 
-_BY_HAND = "write here what compile() was given"
+_BY_HAND = "write the arguments of the earlier compile() here"
 
 
 def _compiles(facts: Facts) -> dict[cst.Call, list[Use]]:
@@ -95,7 +95,7 @@ class _Reader:
         why, value = _WHY[read.attr.value], next(iter(written), None)
         if len(written) != 1 or value is None:
             return CallChange(codes.COMPILED_SETTINGS, read, f"{why}: {_BY_HAND}", action="warn")
-        message = f"{why}: what compile() was given before is written out"
+        message = f"{why}: the arguments of the earlier compile() are written out"
         return CallChange(codes.COMPILED_SETTINGS, read, message, Replace(read, value.code))
 
     def _given_before(self, reading: Use, read: cst.Attribute) -> Written | None:

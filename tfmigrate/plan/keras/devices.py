@@ -74,7 +74,8 @@ def _called_gpu(context: Context) -> Iterator[CallChange]:
         for clause in comp.for_in.ifs:
             if isinstance(device, cst.Name) and _asks_for_gpu(clause.test, device.value):
                 message = (
-                    "a GPU is /device:GPU:0 since TensorFlow 1.4, and none has the name that is asked for: its type is"
+                    "since TensorFlow 1.4 a GPU is called /device:GPU:0, and none has this name: its type is "
+                    "tested instead"
                 )
                 code = f"{device.value}.device_type == {context.quote}GPU{context.quote}"
                 yield CallChange(codes.MOVED_MODULES, clause.test, message, Replace(clause.test, code))

@@ -43,8 +43,8 @@ def check(context: Context) -> Iterator[CallChange]:
         else:
             continue
         message = (
-            f"in TensorFlow 1 this only made an operation, which nothing ran: `{name}` kept its value; today it is set "
-            "at once, and the program computes with other numbers: remove the line to train as before"
+            f"in TensorFlow 1 this only created an operation, which nothing ran: `{name}` kept its value; today it "
+            "is set at once, and the program computes with other numbers: remove the line to train as before"
         )
         yield CallChange(codes.DISCARDED_ASSIGNS, call, message, action="warn")
 

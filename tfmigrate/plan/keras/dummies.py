@@ -18,6 +18,6 @@ def check(context: Context) -> Iterator[CallChange]:
         if context.facts.called(call) == "pandas.get_dummies" and not has_stars(call):
             if passed_as("dtype", _DTYPE, call) is None:
                 quote = context.draft.quote
-                message = "the columns of get_dummies() are Booleans since pandas 2.0, and were of uint8"
+                message = "the columns of get_dummies() are Booleans since pandas 2.0 and were uint8 before"
                 edit = Revision(call, set=(("dtype", f"{quote}uint8{quote}"),))
                 yield CallChange(codes.PANDAS_DUMMIES, call.func, message, edit)

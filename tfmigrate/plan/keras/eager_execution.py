@@ -38,10 +38,10 @@ def check(context: Context) -> Iterator[CallChange]:
         if turns_eager(symbol) != "off":
             continue
         name = symbol.rpartition(".")[2]
-        fails = f"Keras 3 trains with eager execution alone: after {name}() fit() raises RuntimeError"
+        fails = f"Keras 3 only trains with eager execution: after {name}(), fit() raises RuntimeError"
         needing = context.migration.once(_first_of_graphs)
         if needing is None:
-            message = f"{fails}; it is removed, and Keras makes graphs of its steps by itself"
+            message = f"{fails}; it is removed, and Keras itself compiles its steps into graphs"
             yield CallChange(codes.EAGER_EXECUTION, call, message, without(small, context.facts.module))
         else:
             module, node = needing

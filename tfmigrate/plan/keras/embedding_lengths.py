@@ -28,9 +28,7 @@ def check(context: Context) -> Iterator[CallChange]:
             continue
         if is_none(length.value) or isinstance(length.value, cst.Tuple | cst.List):
             continue
-        message = (
-            "Keras 3 ignores `input_length`, and builds the model no sooner than it trains: `input_shape` builds it"
-        )
+        message = "Keras 3 ignores `input_length` and only builds the model when it trains: `input_shape` builds it"
         shape = ((length.value, ("(", length.value, ",)")),)
         edit = Revision(call, renamed=(("input_length", "input_shape"),), wrapped=shape)
         yield CallChange(codes.EMBEDDING_LENGTH, call, message, edit)

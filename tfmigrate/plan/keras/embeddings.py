@@ -33,7 +33,7 @@ def check(context: Context) -> Iterator[CallChange]:
         edit = Revision(call, set=(("embeddings_regularizer", f"{tf}.keras.regularizers.L2(0.0)"),))
         message = (
             "Adam, RMSprop and Adagrad of Keras 3 square the gradients of a repeated row one by one: a regularizer "
-            "of strength 0 makes Keras add them up first, as it did"
+            "of strength 0 makes Keras add them up first, as before"
         )
         why = () if explained else (Remark(call, _WHY),)
         explained |= context.draft.allows(codes.EMBEDDING_GRADIENTS, call)

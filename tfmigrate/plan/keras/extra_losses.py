@@ -20,20 +20,19 @@ from tfmigrate.understand.values import function_of
 from tfmigrate.walk import walk
 
 _ADDS = (
-    "under a strategy a loss that a layer adds counts once; with multi_gpu_model on N GPUs it counted N or N + 1 times"
+    "under a strategy a loss added by a layer counts once; with multi_gpu_model on N GPUs it counted N or N + 1 times"
 )
 _OUTSIDE = (
-    "outside of a layer's call() Keras 3 raises ValueError for such a loss, or forgets it: move it into a layer of "
+    "outside a layer's call(), Keras 3 raises ValueError for such a loss, or forgets it: move it into a layer of "
     "your own"
 )
 _LEFT_OUT = (
-    "standalone Keras before 2.3 left out of the loss what is added to a layer after multi_gpu_model: it counts now, "
-    "as the code says"
+    "standalone Keras before 2.3 ignored a loss added to a layer after multi_gpu_model: now it counts, as the code says"
 )
 _BEFORE_2_3 = (2, 3)
 _SUMS = (
-    "standalone Keras took activity_regularizer as the sum over the batch, tf.keras divides it by the number of "
-    "samples: to keep its weight, multiply its strength by the batch size"
+    "standalone Keras summed activity_regularizer over the batch, tf.keras divides it by the number of samples: to "
+    "keep its weight, multiply its strength by the batch size"
 )
 
 

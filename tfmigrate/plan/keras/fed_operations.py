@@ -16,9 +16,9 @@ from tfmigrate.understand.module import Module
 from tfmigrate.walk import words_in
 from tfmigrate.written import Code, Written
 
-_GONE = "TensorFlow 2 has neither placeholders nor sessions; what is fed is an argument now"
-_FUNCTION = "TensorFlow 2 has no sessions: the operation is a function of what it was fed"
-_PREDICT = "TensorFlow 2 has no sessions: predict() gives the output of the model"
+_GONE = "TensorFlow 2 has neither placeholders nor sessions; the fed value becomes an argument"
+_FUNCTION = "TensorFlow 2 has no sessions: the operation becomes a function of the values it was fed"
+_PREDICT = "TensorFlow 2 has no sessions: predict() returns the output of the model"
 
 
 def check(context: Context) -> Iterator[CallChange]:

@@ -51,7 +51,7 @@ def check_last(context: Context, others: Sequence[CallChange]) -> Iterator[CallC
         if places is not None and named and call not in changed:
             (place, name), *_ = named
             message = (
-                f"the {_ORDINALS[place]} argument was `{name}`, and is `{places.now}` in Keras 3: it is given by name"
+                f"the {_ORDINALS[place]} argument was `{name}`, and is `{places.now}` in Keras 3: it is passed by name"
             )
             yield CallChange(codes.WEIGHT_FILES, call.args[place], message, Revision(call, named=named))
 

@@ -51,7 +51,7 @@ class Mentions:
             new = _with_new_names(old, self.renamed)
             if new != old and mention not in self.seen:
                 self.seen.add(mention)
-                message = "the text names a file that Keras writes under another name now"
+                message = "the text mentions a file that Keras now writes under another name"
                 yield CallChange(codes.WEIGHT_FILES, mention, message, Replace(mention, new))
 
     def _read_by_expressions(self) -> Iterator[CallChange]:
@@ -65,8 +65,8 @@ class Mentions:
             if ending is not None and pattern not in self.seen:
                 self.seen.add(pattern)
                 message = (
-                    "the regular expression reads the name of a file that Keras writes with the ending "
-                    f"{ending} now: it finds both names"
+                    "the regular expression parses the name of a file that Keras now writes with the ending "
+                    f"{ending}: it matches both names"
                 )
                 new = name_patterns.with_ending(module.code(pattern), ending)
                 yield CallChange(codes.WEIGHT_FILES, pattern, message, Replace(pattern, new))
@@ -78,14 +78,14 @@ class Mentions:
             if endings:
                 self.seen.add(node)
                 message, old = (
-                    "the pattern finds files that Keras writes under another name now",
+                    "the pattern finds files that Keras now writes under another name",
                     old_ending(text) or "",
                 )
                 if len(endings) == 1:
                     edit = Replace(node, in_code(node.value, old, endings[0]))
                     yield CallChange(codes.WEIGHT_FILES, node, f"{message}: the ending {old} changes", edit)
                 else:
-                    told = f"{message}, with the endings {' and '.join(endings)}: write which are meant"
+                    told = f"{message}, with the endings {' and '.join(endings)}: write the ones that are meant"
                     yield CallChange(codes.WEIGHT_FILES, node, told, action="warn")
 
     def _named(self) -> Iterator[CallChange]:
@@ -100,7 +100,7 @@ class Mentions:
         for node, text in self._unchanged():
             ending = new_ending(text, self.renamed) or _of_last_word(text, known) or alone.get(text)
             if ending is not None:
-                written = f"the file of this name that Keras writes ends in {ending} now"
+                written = f"the file that Keras writes under this name now ends in {ending}"
                 message = f"{written}: change it here if that file is meant"
                 yield CallChange(codes.WEIGHT_FILES, node, message + (_READ if node in opened else ""), action="warn")
 

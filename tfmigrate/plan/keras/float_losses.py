@@ -29,7 +29,7 @@ def check(context: Context) -> Iterator[CallChange]:
             continue
         code = _of_float(call.func, call)
         if code is not None:
-            message = f"a loss is a Python float in TensorFlow 2, which has no {call.func.attr.value}()"
+            message = f"in TensorFlow 2 a loss is a Python float, which has no {call.func.attr.value}()"
             yield CallChange(codes.FLOAT_LOSSES, call, message, Replace(call, code))
 
 

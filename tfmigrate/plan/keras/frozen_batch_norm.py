@@ -40,7 +40,7 @@ def check(context: Context) -> Iterator[CallChange]:
     helper = Helper.of(context.draft, _HELPER, "frozen_by_batch")
     changes = [
         CallChange(
-            codes.FROZEN_BATCH_NORM, call, f"{_CHANGED}: {helper} does as before", Replace(call.func, helper.name)
+            codes.FROZEN_BATCH_NORM, call, f"{_CHANGED}: {helper} behaves as before", Replace(call.func, helper.name)
         )
         for call in made
     ]
@@ -56,7 +56,7 @@ def check(context: Context) -> Iterator[CallChange]:
             message = f"{_CHANGED}: the layers stay, because nothing calls {unused}(), which would freeze them"
             yield CallChange(codes.FROZEN_BATCH_NORM, toggle.node, message, action="warn")
         elif others or loaded:
-            message = f"{_CHANGED}: if a frozen layer is one, the model trains differently"
+            message = f"{_CHANGED}: if a frozen layer is a BatchNormalization, the model trains differently"
             yield CallChange(codes.FROZEN_BATCH_NORM, toggle.node, message, action="warn")
     yield from context.migration.once(_saved).files(context)
 

@@ -15,11 +15,11 @@ from tfmigrate.understand.models_named import may_be_model
 from tfmigrate.understand.syntax import dotted
 from tfmigrate.understand.values import Instance, Made
 
-_SESSION = "it was part of a graph that a session runs, and there is none"
-_METRICS = "pass what it held to compile() as `metrics`"
+_SESSION = "it was part of a graph run by a session, which no longer exists"
+_METRICS = "pass its entries to compile() as `metrics`"
 _OF_MODELS: Mapping[str, str] = {
-    **dict.fromkeys(("_input_layers", "input_layers"), "`inputs` are its inputs"),
-    **dict.fromkeys(("_output_layers", "output_layers"), "`outputs` are its outputs"),
+    **dict.fromkeys(("_input_layers", "input_layers"), "use `inputs`"),
+    **dict.fromkeys(("_output_layers", "output_layers"), "use `outputs`"),
     **dict.fromkeys(("metrics_tensors", "_metrics_tensors", "metrics_updates"), _METRICS),
     **dict.fromkeys(
         (
@@ -29,26 +29,26 @@ _OF_MODELS: Mapping[str, str] = {
         f"{_SESSION}: write the step as `train_step`, or a function that takes the batch",
     ),
     **dict.fromkeys(("uses_learning_phase",), "pass `training=` where the model is called"),
-    **dict.fromkeys(("_feed_input_names",), "the names are those of `inputs`"),
+    **dict.fromkeys(("_feed_input_names",), "use the names of `inputs`"),
     **dict.fromkeys(
         ("container_nodes", "_network_nodes", "layers_by_depth", "_layers_by_depth", "nodes_by_depth"),
         "walk over `layers`, or clone the model with `keras.models.clone_model`",
     ),
     **dict.fromkeys(
         ("_standardize_user_data", "_check_num_samples", "_feed_input_shapes", "_feed_output_shapes"),
-        "check the arrays before they are given to the model",
+        "check the arrays before passing them to the model",
     ),
 }  # fmt: skip
 """Attributes and methods that a Model of Keras 2.3 or older had and that of Keras 3 has not, with what to do."""
 _OF_LAYERS: Mapping[str, str] = {
     **{
-        name: f"`_{name}` is a list of its calls, whose nodes have other attributes; build the model anew with "
-        "`keras.models.clone_model` where you can"
+        name: f"`_{name}` is a list of its calls, whose nodes have different attributes; rebuild the model with "
+        "`keras.models.clone_model` if you can"
         for name in ("inbound_nodes", "outbound_nodes")
     },
     **dict.fromkeys(
         ("input_mask", "output_mask", "get_input_mask_at", "get_output_mask_at"),
-        "`compute_mask(inputs, mask)` gives the mask of what it computes",
+        "`compute_mask(inputs, mask)` returns the mask of its output",
     ),
 }
 """Of a layer of Keras 2, which that of Keras 3 has not, with what to do."""
@@ -72,8 +72,8 @@ def check(context: Context) -> Iterator[CallChange]:
             message = f"a layer of Keras 3 has no `{name}` (AttributeError): {_OF_LAYERS[name]}"
         elif name in _OF_OPTIMIZERS and _is_optimizer(node.value, facts):
             message = (
-                f"an optimizer of Keras 3 has no `{name}()` (AttributeError): a model that is saved to a .keras file "
-                "and loaded from it keeps the state of its optimizer"
+                f"an optimizer of Keras 3 has no `{name}()` (AttributeError): a model saved to a .keras file and "
+                "loaded from it keeps the state of its optimizer"
             )
         else:
             continue

@@ -37,7 +37,7 @@ def check(context: Context) -> Iterator[CallChange]:
         if not isinstance(unit, cst.With) or _builds_a_graph(unit, facts):
             continue
         if all(_enters_graph(item, facts, symbols) for item in unit.items):
-            message = "eager code belongs to no graph, and models of Keras 3 fail in one: the block is moved out of it"
+            message = "eager code belongs to no graph, and Keras 3 models fail in one: the block is moved out of it"
             gone.update(node for item in unit.items for node in walk(item))
             yield CallChange(codes.ONE_GRAPH, unit.items[0].item, message, Unwrap(unit, unit.body))
     for call in facts.module.calls:

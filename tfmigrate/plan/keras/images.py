@@ -35,9 +35,9 @@ def check(context: Context) -> Iterator[CallChange]:
 
 
 _STRETCHED = (
-    "`brightness_range` stretched each image to 0 to 255 before it made it brighter, up to TensorFlow 2.3, and takes "
-    "the numbers as they are now: other images where they did not fill that range, and nearly black ones where they "
-    "are between 0 and 1; give it images from 0 to 255, and use rescale=1/255"
+    "up to TensorFlow 2.3 `brightness_range` stretched each image to 0 to 255 before changing its brightness, and "
+    "now it takes the numbers as they are: images that do not fill that range come out different, and those between "
+    "0 and 1 nearly black; pass images from 0 to 255, and use rescale=1/255"
 )
 
 
@@ -48,7 +48,7 @@ def _loaded(call: cst.Call, context: Context) -> Iterator[CallChange]:
     if parameters is None or len(places) > len(parameters):
         message = (
             "the third argument of load_img() was `target_size` before Keras 2.2 and `color_mode` after it, and the "
-            "second, `grayscale`, is gone: give them by name, with color_mode='grayscale' for grayscale=True"
+            "second, `grayscale`, is gone: pass them by name, with color_mode='grayscale' for grayscale=True"
         )
         yield CallChange(codes.GRAYSCALE_IMAGES, call, message, action="warn")
         return
@@ -58,11 +58,9 @@ def _loaded(call: cst.Call, context: Context) -> Iterator[CallChange]:
     named = tuple(enumerate(parameters))[1 : len(places)]
     if is_false(gray.value):
         edit = Revision(call, named=named, dropped=("grayscale",))
-        yield CallChange(
-            codes.GRAYSCALE_IMAGES, gray, "load_img() takes no `grayscale` in Keras 3: it is removed", edit
-        )
+        yield CallChange(codes.GRAYSCALE_IMAGES, gray, "load_img() has no `grayscale` in Keras 3: it is removed", edit)
     elif "color_mode" in {*keywords(call), *dict(named).values()}:
-        message = "load_img() takes no `grayscale` in Keras 3: give color_mode='grayscale' where it was True"
+        message = "load_img() has no `grayscale` in Keras 3: pass color_mode='grayscale' where it was True"
         yield CallChange(codes.GRAYSCALE_IMAGES, gray, message, action="warn")
     else:
         quote = context.quote
@@ -70,7 +68,7 @@ def _loaded(call: cst.Call, context: Context) -> Iterator[CallChange]:
         if not is_true(gray.value):
             mode = (*mode, " if ", gray.value, f" else {quote}rgb{quote}")
         edit = Revision(call, named=named, renamed=(("grayscale", "color_mode"),), set=(("color_mode", mode),))
-        message = "load_img() takes no `grayscale` in Keras 3: it is a color_mode"
+        message = "load_img() has no `grayscale` in Keras 3: it becomes a color_mode"
         yield CallChange(codes.GRAYSCALE_IMAGES, gray, message, edit)
 
 

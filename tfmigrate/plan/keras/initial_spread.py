@@ -23,8 +23,8 @@ _KERNELS = range(2, 6)
 convolution."""
 _MESSAGE = (
     "standalone Keras drew the initial values of a weight with one dimension, or with more than five, from another "
-    "range: {} took the square root of the product of all sizes for the number of inputs, and counts them as for a "
-    "kernel today. To start as before, write the old bound as a number: RandomUniform(-b, b), RandomNormal(stddev=s)"
+    "range: {} used the square root of the product of all sizes as the number of inputs, and today counts them as "
+    "for a kernel. To start as before, write the old bound as a number: RandomUniform(-b, b), RandomNormal(stddev=s)"
 )
 
 

@@ -38,7 +38,7 @@ def check(context: Context) -> Iterator[CallChange]:
             continue
         given = named["weights"]
         if is_none(given.value):
-            message = f"{kind} of Keras 3 takes no `weights`, and None gave it none"
+            message = f"{kind} of Keras 3 takes no `weights`, and None had no effect"
             yield CallChange(codes.INITIAL_WEIGHTS, given, message, Revision(call, dropped=("weights",)))
             continue
         order = _weights_of(call, kind)
@@ -46,7 +46,7 @@ def check(context: Context) -> Iterator[CallChange]:
         placed = sum(arg.keyword is None for arg in call.args)
         if order is None or values is None or len(values) != len(order) or placed > _PLACED.get(kind, 2):
             continue
-        message = f"{kind} of Keras 3 takes no `weights`: its initializers give it the same"
+        message = f"{kind} of Keras 3 takes no `weights`: its initializers set the same values"
         constant = f"{context.tf}.keras.initializers.Constant("
         written = tuple(
             (f"{weight}_initializer", (constant, *value, ")")) for weight, value in zip(order, values, strict=True)

@@ -18,6 +18,6 @@ def check(context: Context) -> Iterator[CallChange]:
     facts = context.facts
     for node in facts.module.all_of(cst.Attribute):
         if node.attr.value == "input_names" and may_be_model(node.value, facts):
-            message = "a model of Keras 3 has no `input_names`: they are the names of its inputs"
+            message = "a model of Keras 3 has no `input_names`: the names of its inputs are written"
             edit = Replace(node, ("[each.name for each in ", node.value, ".inputs]"))
             yield CallChange(codes.INPUT_NAMES, node, message, edit)

@@ -18,8 +18,8 @@ _TAKES = {"keras.layers.Input": "tensor", "keras.Input": "tensor", "keras.layers
 _VALUES = ("keras.backend.", "tensorflow.")
 """What begins like this gives tensors of TensorFlow, where it is not given one of a model."""
 _MESSAGE = (
-    "Keras 3 raises ValueError for an input with a tensor that has values, which was not fed: give Input() a shape and "
-    "pass the values with the data, or use them in a layer of the model"
+    "Keras 3 raises ValueError for an input made from a tensor with values, which old Keras did not feed: give "
+    "Input() a shape and pass the values with the data, or use them in a layer of the model"
 )
 
 

@@ -82,7 +82,7 @@ def _only_mode(call: cst.Call) -> Iterator[CallChange]:
     """`BatchNormalization(mode=0)`: Keras 2 took no other mode."""
     mode = keywords(call).get("mode")
     if mode is not None and _literal(mode.value) == Literal(0):
-        message = "`mode=0` is how BatchNormalization always works now: it is removed"
+        message = "BatchNormalization now always works like `mode=0`: it is removed"
         yield CallChange(codes.KERAS_1_VALUES, mode, message, Revision(call, dropped=("mode",)))
 
 
@@ -126,7 +126,7 @@ def _kernel_size(facts: Facts, call: cst.Call, sizes: tuple[str, ...]) -> Iterat
     positional = [arg for arg in call.args if arg.keyword is None]
     named = keywords(call)
     end = 1 + len(sizes)
-    message = "Keras 1's kernel size in several arguments, which tf.keras would take for strides, becomes one"
+    message = "Keras 1's kernel size in several arguments, which tf.keras would take as strides, becomes one argument"
     if len(positional) >= end:
         known = [facts.values.get(arg.value) or _literal(arg.value) for arg in positional[1:end]]
         if all(_is_int(value) for value in known):
@@ -136,8 +136,8 @@ def _kernel_size(facts: Facts, call: cst.Call, sizes: tuple[str, ...]) -> Iterat
             yield CallChange(
                 codes.KERAS_1_VALUES,
                 call,
-                "if these are whole numbers, standalone Keras took them for the kernel's size where tf.keras takes the "
-                "third argument for strides: write kernel_size= and strides=",
+                "if these are whole numbers, standalone Keras took them as the kernel size, but tf.keras takes the "
+                "third argument as strides: write kernel_size= and strides=",
                 action="warn",
             )
     elif all(size in named for size in sizes):
@@ -197,7 +197,7 @@ def _samples_per_epoch(facts: Facts) -> Iterator[CallChange]:
             yield CallChange(
                 codes.KERAS_1_VALUES,
                 samples,
-                "`samples_per_epoch` was divided by generator.batch_size where the generator has that attribute, and "
-                "counted batches where not: write steps_per_epoch= as the number of batches",
+                "`samples_per_epoch` was divided by generator.batch_size if the generator has that attribute, and "
+                "otherwise counted batches: write steps_per_epoch= as the number of batches",
                 action="warn",
             )

@@ -54,11 +54,11 @@ def _is_empty(node: cst.BaseExpression) -> bool:
 
 def _without_empty(call: cst.Call, name: cst.BaseExpression) -> CallChange:
     """`name=""`, by which old Keras chose a name itself, as it does for None."""
-    message = "old Keras replaced an empty name by one of its own, today's keeps it: "
+    message = "old Keras replaced an empty name with its own, today's Keras keeps it: "
     if _is_empty(name):
         return CallChange(codes.LAYER_NAMES, name, f"{message}it is removed", Revision(call, dropped=("name",)))
     edit = Revision(call, wrapped=((name, (name, " or None")),))
-    return CallChange(codes.LAYER_NAMES, name, f"{message}None takes its place", edit)
+    return CallChange(codes.LAYER_NAMES, name, f"{message}it becomes None", edit)
 
 
 def _is_of_keras(call: cst.Call, facts: Facts) -> bool:

@@ -85,7 +85,7 @@ def _of_call(call: cst.Call, func: cst.Attribute, context: Context) -> CallChang
     method, index = func.attr.value, call.args[0].value
     tensor, title = _CALLS[method], f"`{method}()`"
     if not isinstance(index, cst.Integer) or index.evaluated_value != 0:
-        message = f"Keras 3 has no {title}: `{tensor}` is that of the first call; of another, keep what it returned"
+        message = f"Keras 3 has no {title}: `{tensor}` is that of the first call; for another one, keep its result"
         return CallChange(codes.LAYER_SHAPES, call, message, action="warn")
     if not method.endswith("shape_at"):
         return _change(call, (func.value, f".{tensor_of(func.value, tensor, context)}"), title)
@@ -103,8 +103,8 @@ def _of_layer(
         return _change(node, (model, ".input_shape"), title)
     if tensor == "input" and is_one_of_layers(layer, context.loops):
         message = (
-            f"layers of Keras 3 have no {title}: it is `input.shape` where a layer has one input; InputLayer has only "
-            "`output.shape`, and the `input` of a layer of several is a list"
+            f"layers of Keras 3 have no {title}: use `input.shape` if a layer has one input; InputLayer only has "
+            "`output.shape`, and the `input` of a layer with several is a list"
         )
         return CallChange(codes.LAYER_SHAPES, node, message, action="warn")
     return _change(node, (layer, f".{tensor}.shape"), title)

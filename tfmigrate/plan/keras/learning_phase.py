@@ -37,7 +37,7 @@ def check(context: Context) -> Iterator[CallChange]:
                 )
             yield CallChange(codes.LEARNING_PHASE, call, message, Remove(small))
         elif phase == 0 and not used & TRAINING:
-            message = "nothing is trained here, and predict() and evaluate() run layers in inference mode by themselves"
+            message = "nothing is trained here, and predict() and evaluate() run layers in inference mode anyway"
             yield CallChange(codes.LEARNING_PHASE, call, message, Remove(small))
         else:
             message = (

@@ -20,5 +20,5 @@ def check(context: Context) -> Iterator[CallChange]:
     for function in facts.module.all_of(cst.FunctionDef):
         for decorator in function.decorators:
             if facts.canonical(decorator.decorator).startswith(_DECORATORS):
-                message = "keras.legacy is gone; the decorator translated arguments of Keras 1, and is removed"
+                message = "keras.legacy is gone; the decorator translated Keras 1 arguments and is removed"
                 yield CallChange(codes.LEGACY_DECORATORS, decorator.decorator, message, Remove(decorator))

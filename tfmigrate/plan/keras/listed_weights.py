@@ -19,7 +19,7 @@ from tfmigrate.walk import walk
 from tfmigrate.written import Code
 
 _HELPER = "add_variable"
-_MESSAGE = "trainable_weights of a layer cannot be set in TensorFlow 2: Keras lists there what add_weight() created"
+_MESSAGE = "trainable_weights of a layer cannot be set in TensorFlow 2: it holds what add_weight() created"
 
 
 def check(context: Context) -> Iterator[CallChange]:
@@ -37,9 +37,9 @@ def check(context: Context) -> Iterator[CallChange]:
                 helped.append(CallChange(codes.LISTED_WEIGHTS, call, _MESSAGE, Replace(call, code)))
         for setting in layer.settings:
             if layer.settled:
-                yield CallChange(codes.LISTED_WEIGHTS, setting, f"{_MESSAGE}; this goes", Remove(setting))
+                yield CallChange(codes.LISTED_WEIGHTS, setting, f"{_MESSAGE}; this line is removed", Remove(setting))
             else:
-                message = f"{_MESSAGE}: make each variable with self.add_weight(), and drop this"
+                message = f"{_MESSAGE}: create each variable with self.add_weight(), and remove this line"
                 yield CallChange(codes.LISTED_WEIGHTS, setting, message, action="warn")
     yield from helper.brought_by([change.node for change in helped], helped)
 

@@ -71,7 +71,7 @@ def batch_losses(
             codes.BATCH_LOSS,
             node,
             f"{called(function)} computes over the whole batch, but each replica would see only its own part, and "
-            f"{_OF_METRICS if node in metrics else _OF_LOSSES}: it is given the whole batch",
+            f"{_OF_METRICS if node in metrics else _OF_LOSSES}: it gets the whole batch",
             Replace(node, (f"{helper}(", node, ")", *_unless_named(node, draft))),
         )
         for node, function in whole.items()
@@ -122,7 +122,7 @@ def _advice(shown: Shown, mixing: Sequence[FunctionValue], runs: Runs) -> str | 
     if method is None:
         return None
     if shown.is_metric:
-        return f"{method}() alone gives each of them the whole batch"
+        return f"only {method}() gives each of them the whole batch"
     return f"{method}() of Keras 3 gives each replica the whole batch: use {_ON_BATCH[method]}()"
 
 

@@ -34,8 +34,8 @@ _WITH_WEIGHTS = frozenset(
 )
 _HELPER = "made_once"
 _IS_CONSTANT = (
-    "this makes a variable each time it is traced, which TensorFlow 2 does not allow in training; nothing sets it: it "
-    "becomes a constant"
+    "this creates a variable each time it is traced, which TensorFlow 2 does not allow in training; nothing sets "
+    "it, so it becomes a constant"
 )
 _SETS = re.compile(r"assign|update|set_value|moving_average|gradient|scatter|initializ|eval|get_value|function").search
 _DRAWS = re.compile(r"rand(om|int|n)?\b|shuffle|permutation").search
@@ -77,9 +77,9 @@ def _in_call(
     message = "call() creates a variable each time it is traced, which TensorFlow 2 does not allow in training"
     code = _made_once(node, name, method, helper.name, context)
     if code is None:
-        message = f"{message}: make it once, in build(), and keep it on self"
+        message = f"{message}: create it once, in build(), and store it on self"
         return CallChange(codes.MADE_IN_CALL, node, message, action="warn")
-    message = f"{message}: {helper}() makes it the first time, one for each replica, as each GPU had one"
+    message = f"{message}: {helper}() creates it the first time, one per replica, as each GPU had its own"
     return CallChange(codes.MADE_IN_CALL, node, message, Replace(node, code))
 
 
@@ -97,12 +97,12 @@ def _in_functions(context: Context) -> Iterator[CallChange]:
 
 
 _IN_LOSS = (
-    "a loss builds this each time it is called, and TensorFlow 2 does not let a training step create variables: build "
-    "it once, outside the function, and only call it in the loss"
+    "a loss builds this on each call, but TensorFlow 2 does not let a training step create variables: build it "
+    "once, outside the function, and only call it in the loss"
 )
 _IN_LAMBDA = (
-    "the function of a Lambda makes this variable each time it is called, which TensorFlow 2 does not allow: make it "
-    "in build() of a layer of your own"
+    "the function of a Lambda creates this variable on each call, which TensorFlow 2 does not allow: create it in "
+    "build() of a layer of your own"
 )
 _Made = tuple[Module, cst.Call, cst.FunctionDef | cst.Lambda]
 """What is made, in which module and by which function."""

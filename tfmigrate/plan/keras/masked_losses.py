@@ -46,12 +46,15 @@ def _told(use: Use, context: Context) -> Iterator[CallChange]:
         return
     package = "keras" if flavour == "keras" else "tensorflow"
     if before is None and flavour == "keras":
-        when = f"Keras 2.3 (pass --from {package}==VERSION if this was written for an older one, which did as today's)"
+        when = (
+            f"Keras 2.3 (pass --from {package}==VERSION if this was written for an older one, which worked as "
+            "today's does)"
+        )
     else:
         when = "Keras 2.3" if flavour == "keras" else "TensorFlow 1.15 to 2.3"
     message = (
-        f"the output carries a mask: {when} divided the sum of its losses by all time steps, and today's Keras divides "
-        "it by those that the mask keeps, so the loss and its gradients are larger now where steps are masked; "
+        f"the output carries a mask: {when} divided the sum of its losses by all time steps, but today's Keras "
+        "divides it by the unmasked ones, so the loss and its gradients are now larger if steps are masked; "
         "`tfmigrate explain TFM313` shows how to keep the old ones"
     )
     yield CallChange(codes.MASKED_LOSSES, use.call, message, action="warn")

@@ -56,7 +56,7 @@ def as_rows(value: FunctionValue, modules: Mapping[Module, Facts]) -> CallChange
         codes.BATCH_LOSS,
         next(iter(lost)),
         f"{function.name.value}() returned one mean for the batch, which Keras 3 multiplies by the number of "
-        "replicas: it returns one value per sample, whose mean Keras takes itself",
+        "replicas: it now returns one value per sample, whose mean Keras takes itself",
         edits[0],
         more=tuple(edits[1:]),
     )

@@ -112,7 +112,7 @@ def positional_arguments(facts: Facts) -> Iterator[CallChange]:
         count = sum(arg.keyword is None for arg in use.call.args)
         if 2 < count <= len(COMPILE):
             edit = Revision(use.call, named=tuple((position, COMPILE[position]) for position in range(2, count)))
-            message = "the third argument of compile() is `loss_weights` in Keras 3: `metrics` is written with its name"
+            message = "the third argument of compile() is `loss_weights` in Keras 3: `metrics` is passed by name"
             yield CallChange(codes.COMPILE_ARGUMENTS, use.call.args[2], message, edit)
 
 
@@ -122,7 +122,7 @@ def sample_weight_modes(facts: Facts) -> Iterator[CallChange]:
         argument = keywords(use.call).get("sample_weight_mode")
         values = [value for keyword, value in use.arguments if keyword == "sample_weight_mode"]
         if argument is not None and values and all(map(_says_no_more, values)):
-            message = "`sample_weight_mode` is gone: weights for each time step are known by their shape"
+            message = "`sample_weight_mode` is gone: weights per time step are recognised by their shape"
             edit = Revision(use.call, dropped=("sample_weight_mode",))
             yield CallChange(codes.COMPILE_ARGUMENTS, argument, message, edit)
 
@@ -145,7 +145,8 @@ def class_weight_words(facts: Facts) -> Iterator[CallChange]:
             continue
         if all(isinstance(option, Literal) and isinstance(option.value, str) for option in options(value)):
             message = (
-                f"`class_weight={facts.module.code(argument.value)}` did nothing: weights are a dict, class by class"
+                f"`class_weight={facts.module.code(argument.value)}` did nothing: weights are a dict with an "
+                "entry for each class"
             )
             yield CallChange(codes.CLASS_WEIGHT_WORDS, argument, message, Revision(use.call, dropped=("class_weight",)))
 
@@ -179,14 +180,14 @@ def _listed_weights(use: Use, argument: cst.Arg, one_output: bool, facts: Facts)
         return  # The only dict of such a list counted.
     if one_output:
         message = (
-            "a list did nothing here: Keras took class weights from a dict, one for each output; today it raises "
-            "AttributeError"
+            "a list did nothing here: Keras took class weights from a dict, with an entry for each output; today a "
+            "list raises AttributeError"
         )
         yield CallChange(codes.CLASS_WEIGHT_WORDS, argument, message, Revision(use.call, dropped=("class_weight",)))
     else:
         message = (
-            "TensorFlow 2 takes one dict as `class_weight`, and raises AttributeError on a list, which did nothing for "
-            "one output: take it out; for several outputs, pass `sample_weight` with an array for each"
+            "TensorFlow 2 takes one dict as `class_weight`, and raises AttributeError on a list, which did nothing "
+            "for one output: remove it; for several outputs, pass `sample_weight` with an array for each"
         )
         yield CallChange(codes.CLASS_WEIGHT_WORDS, argument, message, action="warn")
 

@@ -36,11 +36,11 @@ def check(context: Context) -> Iterator[CallChange]:
         number = _number(part) if part is not None else None
         quote = context.draft.quote
         if listed is None or (number is not None and number >= len(listed)):
-            message = f"{_OTHER}, so that names and numbers no longer belong together: evaluate(..., return_dict=True) "
+            message = f"{_OTHER}, so names and numbers no longer match: evaluate(..., return_dict=True) "
             message += "returns both"
             yield CallChange(codes.METRICS_NAMES, node, message, action="warn")
         elif part is not None and number is not None:
-            message = f"{_OTHER}: the name that it was is written"
+            message = f"{_OTHER}: the old name is written"
             yield CallChange(codes.METRICS_NAMES, node, message, Replace(part, f"{quote}{listed[number]}{quote}"))
         else:
             message = f"{_OTHER}: the names of what evaluate() returns are written"

@@ -51,7 +51,11 @@ def _saved(call: cst.Call, path: cst.Arg | None, function: str, context: Context
         endings, known = paths.endings(path.value, context.facts.module)
         wrong = sorted(end.text for end in endings if not end.text.endswith(_WHOLE) and end.text not in files.renamed)
         if wrong or not known:
-            told = f"this path may end in {' or '.join(map(repr, wrong))}" if wrong else "make sure that this path does"
+            told = (
+                f"this path may end in {' or '.join(map(repr, wrong))}"
+                if wrong
+                else ("make sure that this path ends in one of them")
+            )
             message = f"Keras 3 saves whole models only to files that end in .keras or .h5: {told}"
             yield CallChange(codes.MODEL_FOLDERS, path.value, message, action="warn")
 

@@ -232,8 +232,8 @@ def _direction(
         else Revision(watcher.call, set=((watcher.keyword, new),))
     )
     message = (
-        f"the old {watcher.title} inferred the direction from {code}, and Keras 3 asks the metric, which may "
-        f"differ or have none: `{watcher.keyword}={shown(new)}` is what it inferred"
+        f"the old {watcher.title} inferred the direction from {code}, and Keras 3 asks the metric, which may differ "
+        f"or have none: `{watcher.keyword}={shown(new)}` is the old direction"
     )
     yield CallChange(codes.MONITOR_DIRECTION, watcher.call, message, edit)
     for text in sorted(watched or ()):
@@ -241,8 +241,8 @@ def _direction(
             continue
         lower, higher, other = ("lower", "higher", "max") if judge.mode(text) == "min" else ("higher", "lower", "min")
         message = (
-            f"{text!r} sounds as if {higher} were better, but the old {watcher.title} took {lower} as better, which is "
-            f"kept: write `{watcher.keyword}={_quoted(other, quote)}` if {higher} was meant"
+            f"{text!r} sounds as if {higher} were better, but the old {watcher.title} treated {lower} as better, "
+            f"which is kept: write `{watcher.keyword}={_quoted(other, quote)}` if {higher} was meant"
         )
         yield CallChange(codes.MONITOR_DIRECTION, watcher.call, message, action="warn")
 

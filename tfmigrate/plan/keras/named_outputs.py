@@ -66,11 +66,11 @@ def _weights_in_order(
         return  # Sorted names have the order of the outputs.
     message = "Keras 3 assigns these weights to the list of losses in the order of their sorted names"
     if order is None or items is None or not items.keys() <= set(order):
-        advice = f"{message}, not of the outputs: write them as a list, in the order of the model's outputs"
+        advice = f"{message}, not of the outputs: write a list, in the order of the model's outputs"
         yield CallChange(codes.NAMED_OUTPUTS, weights, advice, action="warn")
         return
     edit = Replace(weights, _in_order(weights, items, order))
-    yield CallChange(codes.NAMED_OUTPUTS, weights, f"{message}: they are a list in the order of the outputs", edit)
+    yield CallChange(codes.NAMED_OUTPUTS, weights, f"{message}: they become a list in the order of the outputs", edit)
 
 
 def _weights_of_some(losses: cst.Dict, weights: cst.BaseExpression, written: cst.Dict) -> Iterator[CallChange]:
@@ -79,7 +79,7 @@ def _weights_of_some(losses: cst.Dict, weights: cst.BaseExpression, written: cst
     missing = [name for name in named or {} if items is not None and name not in items]
     if not missing:
         return
-    message = f"Keras 3 fails where an output has no weight (KeyError: {missing[0]!r}); it was 1"
+    message = f"Keras 3 fails if an output has no weight (KeyError: {missing[0]!r}); it was 1"
     if weights is not written:
         yield CallChange(codes.NAMED_OUTPUTS, weights, f"{message}: add it to the dict", action="warn")
         return
@@ -109,11 +109,13 @@ def _one_loss(
         items = named_items(written)
         if order is None or items is None or not items.keys() <= set(order) or len(order) < 2:
             if items is None or len(items) > 1:
-                message = "Keras 3 wants a loss for each weight: list losses and weights, one for each output"
+                message = "Keras 3 requires a loss for each weight: list losses and weights, one per output"
                 yield CallChange(codes.NAMED_OUTPUTS, weights, message, action="warn")
             return
         count, more = len(order), (Replace(weights, _in_order(weights, items, order)),)
-    message = "Keras 3 wants a loss for each of the `loss_weights`, and fails on one for all: it is written for each"
+    message = (
+        "Keras 3 requires a loss for each of the `loss_weights`, and fails on a single one: it is written for each"
+    )
     edit = Replace(loss, ("[", *listed([(loss,)] * count), "]"))
     yield CallChange(codes.NAMED_OUTPUTS, loss, message, edit, more=more)
 
@@ -138,7 +140,7 @@ def losses_of_some(context: Context) -> Iterator[CallChange]:
         message = f"Keras 3 fails on a dict of losses without {words} (ValueError: Expected keys)"
         code = _of_part(use.call, items, helper.name, context)
         if code is None:
-            message += ": name it with the loss None, and give fit() targets for it too, which nothing reads"
+            message += ": add it with the loss None, and also pass fit() targets for it, which nothing reads"
             changes[use.call] = CallChange(codes.NAMED_OUTPUTS, loss, message, action="warn")
         else:
             message += f", and Keras 2 on a list of targets: {helper}() trains the outputs that have a loss"
@@ -193,9 +195,9 @@ def _targets(
     if items and order is not None and items.keys() < set(order):
         missing = " and ".join(repr(name) for name in order if name not in items)
         message = (
-            f"these targets have none for the output {missing}, and Keras 3 assigns the others to the losses in "
-            "the order of their sorted names, whichever output they belong to: give targets for every output, in any "
-            "shape that fits where the loss is None"
+            f"these targets have none for the output {missing}, and Keras 3 assigns the others to the losses in the "
+            "order of their sorted names, whichever output they belong to: pass targets for every output, in any "
+            "shape that fits if the loss is None"
         )
         yield CallChange(codes.NAMED_OUTPUTS, y, message, action="warn")
     elif weights is not None and not is_none(weights):
@@ -211,7 +213,7 @@ def _weights_of_samples(
     unread = (isinstance(given, cst.Dict) and items is None) or (isinstance(held, cst.Dict) and named is None)
     if (items is None and not isinstance(held, cst.Dict)) or _is_for_one_output(held, order):
         return
-    message = "Keras 3 fails on weights of samples beside names of outputs (KeyError: 0)"
+    message = "Keras 3 fails on sample weights combined with output names (KeyError: 0)"
     if order is None or unread or not (_names_all(items, order) and _names_all(named, order)):
         advice = f"{message}: write targets and weights as lists, in the order of the model's outputs"
         yield CallChange(codes.NAMED_OUTPUTS, weights, advice, action="warn")
@@ -219,7 +221,7 @@ def _weights_of_samples(
     edits = [Replace(y, _in_order(y, items, order))] if items is not None else []
     if named is not None:
         edits.append(Replace(weights, _in_order(weights, named, order)))
-    message += ": both are lists in the order of the outputs"
+    message += ": both become lists in the order of the outputs"
     yield CallChange(codes.NAMED_OUTPUTS, weights, message, edits[0], more=tuple(edits[1:]))
 
 

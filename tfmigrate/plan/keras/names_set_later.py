@@ -35,13 +35,13 @@ def check(context: Context) -> Iterator[CallChange]:
             made = _made(target.value, line, facts, scopes) if len(line.body) == len(small.targets) == 1 else None
             if made is not None and made not in named and text_of(small.value) is not None:
                 named.add(made)
-                message = "`name` has no setter in Keras 2 of TensorFlow 2: it is given where the object is made"
+                message = "`name` has no setter in Keras 2 of TensorFlow 2: it is passed where the object is created"
                 edit = Revision(made, set=(("name", (small.value,)),))
                 yield CallChange(codes.LAYER_NAMES, target, message, edit, more=(Remove(small),))
             else:
                 message = (
-                    "`name` has no setter in Keras 2 of TensorFlow 2 (AttributeError; Keras 3 has one): give `name=` "
-                    "where the object is made"
+                    "`name` has no setter in Keras 2 of TensorFlow 2 (AttributeError; Keras 3 has one): pass "
+                    "`name=` where the object is created"
                 )
                 yield CallChange(codes.LAYER_NAMES, target, message, action="warn")
 

@@ -13,8 +13,8 @@ from tfmigrate.understand.contents import is_layer
 from tfmigrate.understand.loops import Loops, Number
 
 _MESSAGE = (
-    "TensorFlow 2 calls layers on tensors only, and fails on the whole number in this list: take it out, and pass it "
-    "to call() by keyword"
+    "TensorFlow 2 only calls layers on tensors, and fails on the whole number in this list: pass it to call() by "
+    "keyword instead"
 )
 
 

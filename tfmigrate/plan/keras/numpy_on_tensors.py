@@ -32,13 +32,13 @@ def check(context: Context) -> Iterator[CallChange]:
     for module, call, function in context.migration.once(_calls):
         if module is not context.facts.module:
             continue
-        what = f"np.{function} of a tensor is a NotImplementedError since TensorFlow 1.15"
+        what = f"np.{function} on a tensor raises NotImplementedError since TensorFlow 1.15"
         ours = _BY_OPERATORS.get(function)
         if ours is not None and len(call.args) == 1 and call.args[0].keyword is None and not call.args[0].star:
             message = f"{what}: {context.tf}.{ours}, which computes the same"
             yield CallChange(codes.NUMPY_ON_TENSORS, call, message, Replace(call.func, (f"{context.tf}.{ours}",)))
             continue
-        advice = f"write tf.{_OTHER[function]}" if function in _OTHER else "compute it with functions of TensorFlow"
+        advice = f"write tf.{_OTHER[function]}" if function in _OTHER else "compute it with TensorFlow functions"
         yield CallChange(codes.NUMPY_ON_TENSORS, call, f"{what}: {advice}", action="warn")
 
 

@@ -24,8 +24,8 @@ def say_files_of_old_runs(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Modul
         drafts[wrap.site.frame.module].say(
             codes.RELOCATED_TEMPLATE,
             wrap.call,
-            "cpu_relocation=True trained a clone: what was saved from the template had untrained weights, "
-            f"and will have the trained ones now{_begun_with(wrap, facts)}",
+            "cpu_relocation=True trained a clone: files saved from the template had untrained weights, and will now "
+            f"have the trained ones{_begun_with(wrap, facts)}",
             "warn",
         )
     for use in facts.uses:
@@ -38,7 +38,7 @@ def say_files_of_old_runs(wrap: Wrap, facts: ProgramFacts, drafts: Mapping[Modul
                 codes.PARALLEL_CHECKPOINT,
                 use.call,
                 f"{use.method}() was called on the parallel model, whose files nest the model as one layer; the "
-                "plain model neither writes nor reads that layout, so files of old runs need converting",
+                "plain model neither writes nor reads that layout, so files from old runs need converting",
                 "warn",
             )
 
@@ -73,10 +73,10 @@ def _begun_with(wrap: Wrap, facts: ProgramFacts) -> str:
         if model in parts and _has_weights(model)
     ]
     if told:
-        return f"; the clone began with new weights, and training now goes on from those of {told[0]}"
+        return f"; the clone started with new weights, and training now starts from those of {told[0]}"
     if known:
         return ""
-    return "; the clone began with new weights: if the template was given others before, training now goes on from them"
+    return "; the clone started with new weights: if the template had been given others, training now starts from them"
 
 
 def _with_own_weights(models: Set[ModelObject]) -> frozenset[Value]:

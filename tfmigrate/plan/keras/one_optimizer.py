@@ -36,7 +36,7 @@ _NADAM = ("keras.optimizers.Nadam", "keras.optimizers.nadam")
 _RMSPROP = ("keras.optimizers.RMSprop", "keras.optimizers.rmsprop")
 _ADAGRAD = ("keras.optimizers.Adagrad", "keras.optimizers.adagrad")
 _TWO_CLIPS = (
-    "Keras 3 raises ValueError where more than one of clipnorm, clipvalue and global_clipnorm is given, even as 0: "
+    "Keras 3 raises ValueError if more than one of clipnorm, clipvalue and global_clipnorm is given, even as 0: "
     "keep one; it clips the gradients of each replica, which Keras 2 adds up first"
 )
 _LARGE_EPSILON = 1e-5
@@ -152,8 +152,8 @@ class Optimizer:
         package, since = PACKAGE[self.flavour], ".".join(map(str, old_keras.CHANGED[self.flavour]))
         message = (
             f"the {_ORDINALS[place]} argument of {optimizer} was `{taken[0][place]}` before {package} {since} and is "
-            f"`{taken[1][place]}` from there on, and the version this was written for is unknown: pass --from "
-            f"{package}==VERSION, or give it by name"
+            f"`{taken[1][place]}` since, and the version this was written for is unknown: pass --from "
+            f"{package}==VERSION, or pass it by name"
         )
         return CallChange(codes.MOVED_PLACES, self.call.args[place], message, action="warn")
 
@@ -204,7 +204,7 @@ class Optimizer:
             self.arguments.append(with_code(Argument("None", "learning_rate", decay.source), schedule))
         else:
             self.arguments[self.arguments.index(rate)] = with_code(rate, schedule)
-        message = "`decay` is ignored by Keras 3: written out as the schedule it was"
+        message = "Keras 3 ignores `decay`: written out as the schedule that it was"
         yield CallChange(codes.OPTIMIZER_DECAY, self.call, message)
 
     def _epsilon_was_under_root(self) -> bool:
@@ -235,7 +235,7 @@ class Optimizer:
             self.arguments[self.arguments.index(epsilon)] = with_code(epsilon, square)
             name = self.known.rsplit(".", 1)[-1]
             name = {"rmsprop": "RMSprop", "adagrad": "Adagrad"}.get(name, name)
-            message = f"{name} added epsilon to the square root and adds it under the root now: it takes its square"
+            message = f"{name} added epsilon to the square root and now adds it under the root: its square is written"
             why = Remark(self.call, f"{text} squared: {UNDER_ROOT}")
             yield CallChange(codes.OPTIMIZER_EPSILON, self.call, message, more=(why,))
         if number is not None and number >= _LARGE_EPSILON:
@@ -253,7 +253,7 @@ class Optimizer:
         for position, argument in enumerate(self.arguments):
             if argument.keyword == "clipnorm" and "global_clipnorm" in bounds:
                 self.arguments[position] = replace(argument, keyword="global_clipnorm")
-                message = "`clipnorm` bounded all gradients together, which `global_clipnorm` does now"
+                message = "`clipnorm` bounded all gradients together, as `global_clipnorm` does now"
                 yield CallChange(codes.GRADIENT_CLIPPING, self.call, message)
         if len([argument for argument in self.arguments if argument.keyword in CLIPS]) > 1:
             yield CallChange(codes.GRADIENT_CLIPPING, self.call, _TWO_CLIPS, action="warn")

@@ -22,8 +22,8 @@ METHODS_OF_ROWS = ("predict", "predict_on_batch", "predict_classes", "predict_pr
 _ARGUMENTS = ("x", "batch_size", "verbose", "steps")
 _FAILING = frozenset({"keras.layers.LSTM", "keras.layers.CuDNNLSTM", "keras.layers.LSTMCell"})
 _FAILS = (
-    "predict() of one row gives the other replicas none, which an LSTM of Keras 3 fails on (ValueError: Shape must be "
-    "rank 1)"
+    "predict() on one row leaves none for the other replicas, on which an LSTM of Keras 3 fails (ValueError: Shape "
+    "must be rank 1)"
 )
 
 
@@ -65,7 +65,7 @@ def batches_of_one(uses: Iterable[Use], context: Context) -> Iterator[CallChange
         size = named.get("batch_size")
         if size is not None and size.keyword is not None and _is_1(settled(size.value, context.scopes)):
             if "x" in named and not rows.is_one(named["x"].value):
-                message = "in batches of one row the other replicas get none, which an LSTM of Keras 3 fails on"
+                message = "in batches of one row the other replicas get none, on which an LSTM of Keras 3 fails"
                 message += " (ValueError: Shape must be rank 1): batch_size is dropped"
                 yield CallChange(codes.ONE_ROW, size, message, Revision(use.call, dropped=("batch_size",)))
 

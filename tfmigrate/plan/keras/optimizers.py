@@ -45,16 +45,16 @@ def _unread_arguments(facts: Facts, tables: Tables, compiled: Container[cst.CSTN
             continue
         if any(arg.star == "**" for arg in call.args) and not _optimizer_classes(facts, call):
             message = (
-                "compile() is given this optimizer, and what `**` passes to it cannot be read: where that holds `lr`, "
-                "rename it to `learning_rate`; where it holds `decay`, take it out and give the rate as an "
+                "compile() gets this optimizer, and what `**` passes to it cannot be read: if that contains `lr`, "
+                "rename it to `learning_rate`; if it contains `decay`, remove it and make the rate an "
                 "InverseTimeDecay schedule"
             )
             yield CallChange(codes.RENAMED_ARGUMENTS, call, message, action="warn")
         elif _is_unread(call, facts):
             for old in keywords(call).keys() & tables.of_optimizers.keys():
                 message = (
-                    f"compile() is given this optimizer, whose class cannot be read: where it is one of Keras, `{old}` "
-                    f"is `{tables.of_optimizers[old]}` now"
+                    f"compile() gets this optimizer, whose class cannot be read: if it is one of Keras, `{old}` is "
+                    f"`{tables.of_optimizers[old]}` now"
                 )
                 yield CallChange(codes.RENAMED_ARGUMENTS, call, message, action="warn")
 

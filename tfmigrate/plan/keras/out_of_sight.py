@@ -91,8 +91,8 @@ def say_optimizers_out_of_sight(owner: Owner, drafts: Mapping[Module, Draft]) ->
             told.add(source)
             given = draft.module.code(argument.value)
             message = (
-                f"{missing}: if `{given}` is an optimizer object, Keras 3 refuses it unless it is made inside the "
-                "scope of the strategy, and Keras 2 takes it; pass tfmigrate its file too, or make it in the scope"
+                f"{missing}: if `{given}` is an optimizer object, Keras 3 rejects it unless it is created inside the "
+                "scope of the strategy (Keras 2 accepts it); pass tfmigrate its file too, or create it in the scope"
             )
             draft.say(codes.COMPILED_OUT_OF_SIGHT, argument.value, message, "warn")
 
@@ -114,9 +114,9 @@ def say_parts_out_of_sight(owner: Owner, drafts: Mapping[Module, Draft]) -> None
                     continue
                 told.add(source)
                 message = (
-                    f"{missing} was not found: if `{called}` is a model or a layer, training ends in an error on "
-                    "Keras 3 unless it is made inside the scope of this strategy too; pass tfmigrate its file too, "
-                    "or make it in the scope"
+                    f"{missing} was not found: if `{called}` is a model or a layer, training fails on Keras 3 unless "
+                    "it is created inside the scope of this strategy too; pass tfmigrate its file too, or create it "
+                    "in the scope"
                 )
                 draft.say(codes.COMPILED_OUT_OF_SIGHT, call, message, "warn")
 

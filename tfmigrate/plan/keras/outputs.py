@@ -88,7 +88,7 @@ def _keys(node: cst.BaseExpression | None) -> list[cst.BaseExpression]:
 def _story(count: int, metrics: cst.List, facts: Facts) -> str:
     parts = [element.value for element in metrics.elements]
     words = ", ".join(text_of(part) or facts.module.code(part) for part in parts)
-    return f"the model has {count} outputs: Keras 2 computed {words} of each, and Keras 3 wants a list for each output"
+    return f"the model has {count} outputs: Keras 2 computed {words} for each, but Keras 3 requires a list per output"
 
 
 def _each(use: Use, metrics: cst.BaseExpression, facts: Facts) -> Iterator[CallChange]:
@@ -96,7 +96,9 @@ def _each(use: Use, metrics: cst.BaseExpression, facts: Facts) -> Iterator[CallC
     receiver = called_on(use.call)
     if receiver is None or not dotted(receiver) or not isinstance(metrics, cst.List) or not _is_plain(metrics, facts):
         return
-    message = "Keras 2 computed these metrics of each output, and Keras 3 wants a list for each: it is written for each"
+    message = (
+        "Keras 2 computed these metrics for each output, but Keras 3 requires a list per output: it is written for each"
+    )
     edit = Replace(metrics, ("[", metrics, " for _ in ", receiver, ".outputs]"))
     yield CallChange(codes.METRICS_OF_OUTPUTS, metrics, message, edit)
 
@@ -131,8 +133,8 @@ def lists_of_one(facts: Facts) -> Iterator[CallChange]:
             alone = _alone(named[name].value) if name in named else None
             if alone is not None:
                 message = (
-                    f"Keras 3 keeps the list, so that model.{name.rstrip('s')} is one: its only element is written "
-                    "instead"
+                    f"Keras 3 keeps the list, so that model.{name.rstrip('s')} is a list: its only element is "
+                    "written instead"
                 )
                 edit = Replace(named[name].value, (alone,))
                 yield CallChange(codes.LIST_OF_ONE, named[name].value, message, edit)
@@ -145,7 +147,7 @@ def set_outputs(facts: Facts, tf: str) -> Iterator[CallChange]:
         target = _set_here(node)
         if target is None or not _are_models(facts.options(target.value)):
             continue
-        message = "the outputs of a model cannot be set any more"
+        message = "the outputs of a model can no longer be set"
         values = node.value.elements if isinstance(node, cst.Assign) and isinstance(node.value, cst.List) else ()
         plain = values and all(isinstance(element, cst.Element) for element in values)
         if not plain or not isinstance(target.value, cst.Name) or target.value.value in cut:
@@ -158,7 +160,7 @@ def set_outputs(facts: Facts, tf: str) -> Iterator[CallChange]:
         yield CallChange(
             codes.SET_OUTPUTS,
             target,
-            f"{message}: a model with these is made",
+            f"{message}: a model with these outputs is created",
             Replace(target, (target.value,)),
             more=(edit,),
         )

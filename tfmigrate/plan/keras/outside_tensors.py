@@ -53,13 +53,13 @@ def outside_tensors(
         else:
             given = next(_partials(facts.options(shown.node)), None)
             if given is not None:
-                yield _warning(shown, f"{called(given[0])} is given a tensor of the model as `{given[1]}`")
+                yield _warning(shown, f"{called(given[0])} gets a tensor of the model as `{given[1]}`")
 
 
 def _warning(shown: Shown, what: str) -> CallChange:
     message = (
-        f"{what}, which a graph of TensorFlow 1 allowed: TensorFlow 2 fails at the first step; compute it in a layer "
-        "that calls add_loss(), or make the tensor an output of the model"
+        f"{what}, which TensorFlow 1 allowed in its graph: TensorFlow 2 fails at the first step; compute it in a "
+        "layer that calls add_loss(), or make the tensor an output of the model"
     )
     return CallChange(codes.OUTSIDE_TENSORS, shown.node, message, action="warn")
 
@@ -107,7 +107,7 @@ def layers_over_tensors(facts: Facts, scopes: Scopes) -> Iterator[CallChange]:
         elif size is not None:
             message = (
                 f"this layer reads `{size.value}`, a size of a tensor of the model, from outside, which TensorFlow 2 "
-                "refuses: ask for it in the layer, as `tf.shape(t)[0]` of what the layer is called on"
+                "rejects: compute it in the layer, as `tf.shape(t)[0]` of what the layer is called on"
             )
             yield CallChange(codes.OUTSIDE_TENSORS, call, message, action="warn")
 
@@ -119,11 +119,11 @@ def _layer_over(
     same = all(isinstance(passed, cst.Name) and name.value == passed.value for name in read)
     if not same or any(scopes.holding(name) is not scopes.by_node[inner] for name in read):
         message = (
-            f"this layer reads `{read[0].value}`, a tensor of the model, from outside, which TensorFlow 2 refuses: "
+            f"this layer reads `{read[0].value}`, a tensor of the model, from outside, which TensorFlow 2 rejects: "
             "call the layer on a list of all tensors that it reads"
         )
         return CallChange(codes.OUTSIDE_TENSORS, call, message, action="warn")
-    message = f"the layer is called on `{read[0].value}` and reads it from outside, which Keras 3 refuses"
+    message = f"the layer is called on `{read[0].value}` and reads it from outside, which Keras 3 rejects"
     own = positional(inner.params)[0].name.value
     edits = tuple(Replace(name, own) for name in read)
     return CallChange(codes.OUTSIDE_TENSORS, call, message, edits[0], more=edits[1:])

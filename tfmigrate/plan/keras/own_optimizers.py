@@ -56,10 +56,10 @@ def plan_own_optimizers(compiles: Iterable[Use], drafts: Mapping[Module, Draft])
         text, name = dotted(copy.given), _helper(copy.draft).name
         if copy.counts:
             edit = Replace(copy.given, f"{name}({text})")
-            message = f"{why}; {name}() makes one of its own; both count steps together, as in old Keras"
+            message = f"{why}; {name}() creates a separate one; both share one step count, as in old Keras"
         else:
             edit = Replace(copy.given, f"type({text}).from_config({text}.get_config())")
-            message = f"{why}; it gets one of its own, with the same settings"
+            message = f"{why}; it gets its own, with the same settings"
         if copy.draft.change(codes.SHARED_OPTIMIZER, call, message, edit) and copy.counts:
             helped.setdefault(copy.draft.module, []).append(copy)
     for module, users in helped.items():

@@ -23,8 +23,9 @@ def check(context: Context) -> Iterator[CallChange]:
         if bases and method is not None and _is_named_outside(cls.node, context):
             title = cls.node.name.value
             message = (
-                f"{title} computes its steps in get_updates(), which TensorFlow 2 never calls: write the step of one "
-                "variable in update_step(self, gradient, variable, learning_rate), or take an optimizer that Keras has"
+                f"{title} computes its steps in get_updates(), which TensorFlow 2 never calls: write the step for "
+                "one variable in update_step(self, gradient, variable, learning_rate), or use an optimizer that "
+                "Keras has"
             )
             yield CallChange(codes.OWN_UPDATES, method.name, message, action="warn")
 

@@ -25,7 +25,7 @@ PYTHON_CALLS = frozenset(
 """What runs a Python function in a graph."""
 _GIVING_AXES = frozenset({"set_shape", "ensure_shape"})
 _MESSAGE = (
-    "Keras 3 asks how many axes a metric has, which is not known of what Python computes: the result becomes a vector, "
+    "Keras 3 needs the rank of a metric, which is unknown for a result computed by Python: it becomes a vector, "
     "whose mean is the same"
 )
 

@@ -52,8 +52,8 @@ def check(context: Context) -> Iterator[CallChange]:
             yield CallChange(
                 codes.OPTIMIZER_RATE,
                 node,
-                f"Keras 3 optimizers have no attribute `{node.attr.value}`: `decay=` becomes a schedule, and "
-                "`learning_rate` is the decayed rate then; drop what is computed from it here",
+                f"Keras 3 optimizers have no attribute `{node.attr.value}`: `decay=` becomes a schedule, and then "
+                "`learning_rate` is the decayed rate; remove the computation here",
                 action="warn",
             )
 

@@ -41,8 +41,8 @@ _FIRST_CLASSES = "tensorflow.python.keras.layers."
 
 
 _TWO_BIASES = (
-    "CuDNNLSTM added up two biases and trained each, so that their sum took two steps at a time; LSTM has one, which "
-    "takes one step: the model trains a little differently"
+    "CuDNNLSTM added two biases and trained both, so their sum took two steps at a time; LSTM has one, which takes "
+    "one step: the model trains a little differently"
 )
 
 
@@ -72,7 +72,7 @@ def recurrent_defaults(facts: Facts, settings: Settings) -> Iterator[CallChange]
         if known in ("keras.layers.GRU", "keras.layers.GRUCell") and "reset_after" not in present:
             reset_first = settings.written_before(flavour, FIRST_WITH_RESET_AFTER)
             if old or reset_first or (reset_first is None and flavour == "keras"):
-                message = "the GRU applied its reset gate before the product by default, and now applies it after"
+                message = "by default the GRU applied its reset gate before the product, and now after it"
                 edit = Revision(call, set=(("reset_after", "False"),))
                 yield CallChange(codes.RECURRENT_DEFAULTS, call, message, edit)
             elif reset_first is None:
@@ -139,8 +139,8 @@ def _say_choice(
     if changed:
         message = (
             f"this may be {' or '.join(dict.fromkeys(changed))}, whose defaults have changed (recurrent_activation "
-            "was 'hard_sigmoid', a GRU's reset_after False), and which one is known only when it runs: write them out "
-            "where the class is chosen"
+            "was 'hard_sigmoid', a GRU's reset_after False), and which one is only known at run time: write them "
+            "out where the class is chosen"
         )
         yield CallChange(codes.RECURRENT_DEFAULTS, call, message, action="warn")
 
@@ -152,16 +152,16 @@ _ALWAYS_HARD = frozenset({"keras.layers.ConvLSTM2D"})
 def _ask(call: cst.Call, flavour: str, argument: str, was: str) -> CallChange:
     package = "keras" if flavour == "keras" else "tensorflow"
     message = (
-        f"`{argument}` has another default now ({was}), and the version this was written for is unknown: pass "
+        f"`{argument}` now has a different default ({was}), and the version this was written for is unknown: pass "
         f"--from {package}==VERSION, or write the argument"
     )
     return CallChange(codes.RECURRENT_DEFAULTS, call, message, action="warn")
 
 
-_WRITTEN_OUT = "'hard_sigmoid' was 0.2 * x + 0.5, and Keras 3 means another function by that name: written out"
+_WRITTEN_OUT = "'hard_sigmoid' was 0.2 * x + 0.5, but is a different function in Keras 3: written out"
 _MAYBE = (
-    "the activation may be 'hard_sigmoid', which was 0.2 * x + 0.5 and is another function in Keras 3: where that is "
-    "chosen, pass a function that computes clip(0.2 * x + 0.5, 0, 1)"
+    "the activation may be 'hard_sigmoid', which was 0.2 * x + 0.5 and is a different function in Keras 3: where it "
+    "is chosen, pass a function that computes clip(0.2 * x + 0.5, 0, 1)"
 )
 
 
@@ -231,7 +231,7 @@ def stateful_layers(facts: Facts, migration: Migration) -> Iterator[CallChange]:
             yield CallChange(
                 codes.STATEFUL_LAYERS,
                 stateful,
-                "a stateful layer expects batches of one size, and under a strategy each replica gets a part of "
+                "a stateful layer expects batches of a fixed size, but under a strategy each replica gets a part of "
                 "one: Keras 2 and 3 raise ValueError; train it on one GPU, or without stateful=True",
                 action="warn",
             )

@@ -68,8 +68,8 @@ def check(context: Context) -> Iterator[CallChange]:
         if text in known and node not in done:
             done.add(node)
             message = (
-                f"Keras 3 does not look for {text!r} among the custom objects, as losses, metrics and activations are "
-                "named: the object itself is given"
+                f"Keras 3 does not look up {text!r} among the custom objects for losses, metrics and activations: "
+                "the object itself is passed"
             )
             code = (f"{context.tf}.keras.utils.get_custom_objects()[", node, "]")
             yield CallChange(codes.REGISTERED_NAMES, node, message, Replace(node, code))

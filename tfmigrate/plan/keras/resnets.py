@@ -19,8 +19,9 @@ def check(context: Context) -> Iterator[CallChange]:
     for call in context.facts.module.calls:
         if context.facts.called(call) in _OLD:
             message = (
-                "ResNet50 of standalone Keras has an epsilon of 0.001 in its BatchNormalization, today it is 1e-5, "
-                "and its layers have other names and another order: it trains differently, and old weights do not fit"
+                "ResNet50 of standalone Keras has an epsilon of 0.001 in its BatchNormalization, today's has 1e-5, "
+                "and its layers have other names and a different order: it trains differently, and old weights do "
+                "not fit"
             )
             if _ended_in_a_mean(call, context):
                 message += _MEAN

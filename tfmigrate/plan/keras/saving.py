@@ -117,7 +117,7 @@ def _told(saved: Written) -> str:
     if saved.ending == EITHER:
         return (
             f"Keras 3 writes weights only to files that end in {_ENDINGS[WEIGHTS]}, and whole models only to "
-            f"{_ENDINGS[MODEL]}: {told}, and the value of `save_weights_only` is not known"
+            f"{_ENDINGS[MODEL]}: {told}, and the value of `save_weights_only` is unknown"
         )
     return f"Keras 3 writes {_kind(saved.ending)} only to files that end in {_ENDINGS[saved.ending]}: {told}"
 
@@ -147,7 +147,7 @@ def _taken_off(context: Context, files: Files) -> Iterator[CallChange]:
             continue
         old, new = (arg.value for arg in call.args)
         if isinstance(old, cst.SimpleString) and isinstance(new, cst.SimpleString) and text_of(old) in olds:
-            message = f"files that ended in {text_of(old)} end in {WEIGHTS} now, which is taken off as a whole first"
+            message = f"files that ended in {text_of(old)} end in {WEIGHTS} now, which is stripped as a whole first"
             first = f".replace({context.quote}{WEIGHTS}{context.quote}, {new.value})"
             edit = Replace(call.func.value, (call.func.value, first))
             yield CallChange(codes.WEIGHT_FILES, call, message, edit)
@@ -166,7 +166,7 @@ def _formats(context: Context) -> Iterator[CallChange]:
         says = format_ in _FORMATS and (format_ != "tf" or files.become_weights(use.call))
         if given is not None and says and use.call not in seen:
             seen.add(use.call)
-            message = "Keras 3 takes no `save_format` for weights: the ending .weights.h5 says it"
+            message = "Keras 3 takes no `save_format` for weights: the ending .weights.h5 decides"
             yield CallChange(codes.WEIGHT_FILES, given, message, Revision(use.call, dropped=("save_format",)))
 
 
@@ -185,7 +185,7 @@ def weights_to_load(context: Context) -> Iterator[CallChange]:
         seen.add(use.call)
         maker = settled(path.value, scopes)
         if isinstance(maker, cst.Call) and names.plain(facts.called(maker)) == _LATEST:
-            told = "this is a checkpoint of TensorFlow"
+            told = "this is a TensorFlow checkpoint"
         else:
             # A single word that is one of several may be no file: `weights="imagenet"`.
             literals = files.paths.endings(path.value, facts.module)[0]
@@ -198,7 +198,7 @@ def weights_to_load(context: Context) -> Iterator[CallChange]:
             told = f"this path ends in {' or '.join(map(repr, wrong))}"
         message = (
             f"Keras 3 loads weights only from files that end in .weights.h5, .h5, .hdf5 or .keras: {told}; rename an "
-            "HDF5 file, and save a checkpoint of TensorFlow to one with Keras 2 first"
+            "HDF5 file, or first convert a TensorFlow checkpoint to one with Keras 2"
         )
         yield CallChange(codes.WEIGHT_FILES, path.value, message, action="warn")
 
@@ -219,18 +219,18 @@ def _without_by_name(call: cst.Call, context: Context) -> Iterator[CallChange]:
         yield _without_false(call, by_name, facts)
         return
     message = (
-        "Keras 3 takes `by_name` for old .h5 files only: it is removed with the ending, and the layers are "
-        "matched as they were saved; a model with other layers than the one that was saved no longer loads"
+        "Keras 3 only takes `by_name` for old .h5 files: it is removed with the ending, and the layers are matched "
+        "as they were saved; a model with other layers than the saved one no longer loads"
     )
     yield CallChange(codes.WEIGHT_FILES, by_name, message, _dropping(call, facts))
     made = context.models_of(call)
     written = context.migration.once(_written_models)
     if made and not any(_made_alike(model, other, context) for model in made for other in written):
         message = (
-            "this model is none of those whose weights are saved: `by_name` loaded the layers of the same names alone, "
-            "and today's files are matched by the order of the layers of each class, whatever their names, so that a "
-            "new head is loaded too where it fits: load the file into a model like the saved one, and copy layer by "
-            "layer with set_weights()"
+            "this model is none of those whose weights are saved: `by_name` only loaded layers of the same names, "
+            "but today's files are matched by the order of the layers of each class, whatever their names, so a new "
+            "head is loaded too if it fits: load the file into a model like the saved one, and copy layer by layer "
+            "with set_weights()"
         )
         yield CallChange(codes.WEIGHT_FILES, call, message, action="warn")
 
@@ -268,7 +268,7 @@ def _functions_round(model: ModelObject) -> frozenset[cst.CSTNode]:
 
 
 def _without_false(call: cst.Call, by_name: cst.Arg, facts: Facts) -> CallChange:
-    message = "Keras 3 takes `by_name` for old .h5 files only, False too, which is the default: it is removed"
+    message = "Keras 3 only takes `by_name` for old .h5 files, even False, which is the default: it is removed"
     return CallChange(codes.WEIGHT_FILES, by_name, message, _dropping(call, facts))
 
 
@@ -292,7 +292,7 @@ def _by_name_of_any(facts: Facts, files: Files) -> Iterator[CallChange]:
             yield _without_false(call, by_name, facts)
         else:
             message = (
-                "Keras 3 takes `by_name` for old .h5 files only, and fails on it (ValueError) where this path is one "
-                "of the .weights.h5 files that the program saves: leave it out for these"
+                "Keras 3 only takes `by_name` for old .h5 files, and raises ValueError if this path is one of the "
+                ".weights.h5 files that the program saves: leave it out for these"
             )
             yield CallChange(codes.WEIGHT_FILES, by_name, message, action="warn")

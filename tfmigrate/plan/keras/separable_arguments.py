@@ -27,5 +27,5 @@ def check(context: Context) -> Iterator[CallChange]:
         layer = layer.replace("Convolution", "Conv")
         for name in names if layer in _KERNELS else ():
             others = " and ".join(name.replace("kernel", kernel) for kernel in _KERNELS[layer])
-            message = f"{layer} passed over `{name}`, and Keras 3 refuses it: it is removed ({others} would count)"
+            message = f"{layer} ignored `{name}`, and Keras 3 rejects it: it is removed ({others} would have an effect)"
             yield CallChange(codes.SEPARABLE_KERNELS, given[name], message, Revision(call, dropped=(name,)))

@@ -27,7 +27,7 @@ def check(context: Context) -> Iterator[CallChange]:
             continue
         fails = _FAILS.format(tensor)
         if _has_one(node.value, tensor, context):
-            message = f"{fails}: `{_LISTS[tensor]}` is the tensor that is meant"
+            message = f"{fails}: `{_LISTS[tensor]}` is that tensor"
             yield CallChange(codes.SEQUENTIAL_TENSORS, node, message, Replace(node, (node.value, f".{_LISTS[tensor]}")))
         else:
             message = f"{fails}: write `{_LISTS[tensor]}` for a model with one, as a Sequential is"

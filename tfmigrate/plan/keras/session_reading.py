@@ -98,7 +98,7 @@ class Reading:
         if isinstance(node, cst.Name):
             node, scope = self._only_value(node, scope), scope
         if not isinstance(node, cst.Call):
-            raise NotOnlySettings("where it was made is unknown")
+            raise NotOnlySettings("it is unknown where it was created")
         if symbol_of(node.func, self._facts) == OF_KERAS and not node.args:
             return
         if symbol_of(node.func, self._facts) in SESSIONS:
@@ -108,7 +108,7 @@ class Reading:
                 arguments = {"target": target, **arguments}
             own = {name for name, argument in arguments.items() if not self._is_default(name, argument.value)}
             if has_stars(node) or len(arguments) != len(node.args) or own - {"config"}:
-                raise NotOnlySettings("it has a graph or a target of its own")
+                raise NotOnlySettings("it has its own graph or target")
             if "config" in arguments:
                 self._config(arguments["config"].value, scope)
             return
@@ -124,15 +124,15 @@ class Reading:
     def _maker(self, node: cst.Call, scope: LexicalScope) -> cst.FunctionDef:
         """The function that a call takes its session from, as nothing else does but what `_given_to_keras` says."""
         if not isinstance(node.func, cst.Name) or node.args:
-            raise NotOnlySettings("where it was made is unknown")
+            raise NotOnlySettings("it is unknown where it was created")
         mentions = self._scopes.of_variable(node.func.value, scope)
         bindings = [mention for mention in mentions if mention.binds]
         function = bindings[0].unit if len(bindings) == 1 else None
         if not isinstance(function, cst.FunctionDef) or function.decorators:
-            raise NotOnlySettings("where it was made is unknown")
+            raise NotOnlySettings("it is unknown where it was created")
         others = {mention.node for mention in mentions if not mention.binds} - {node.func}
         if not others <= self._given_to_keras() or is_mentioned(function.name.value, self._modules, self._module):
-            raise NotOnlySettings(f"{function.name.value}() makes sessions for others too")
+            raise NotOnlySettings(f"{function.name.value}() also creates sessions for other code")
         return function
 
     def _function(self, node: cst.Call, scope: LexicalScope) -> None:
@@ -241,7 +241,7 @@ class Reading:
     def _taken(self, binding: Occurrence) -> cst.BaseExpression:
         value = assigned(binding)
         if value is None or not isinstance(binding.unit, cst.SimpleStatementLine):
-            raise NotOnlySettings("where it was made is unknown")
+            raise NotOnlySettings("it is unknown where it was created")
         self._check_unconditional(binding.unit)
         for small in binding.unit.body:
             if isinstance(small, cst.Assign) and small.value is value:

@@ -93,10 +93,10 @@ class _Gone:
         remarks = f"; {'; '.join(dict.fromkeys(said))}" if said else ""
         raised = self.session.call in self.context.migration.raised
         where = ", before the strategy starts the GPUs" if raised else ""
-        message = f"the session only carried settings, which tf.config takes{where}{remarks}"
+        message = f"the session only carried settings, which move to tf.config{where}{remarks}"
         made = settled(self.session.made, self.context.scopes) if self.session.made is not None else None
         if isinstance(made, cst.Call) and symbol_of(made.func, self.context.facts) == OF_KERAS:
-            message = "this gave Keras the session that it had, and TensorFlow 2 has none: it is removed"
+            message = "this gave Keras the session that it already had, and TensorFlow 2 has none: it is removed"
         return CallChange(codes.SESSIONS, self.session.call, message, edits[0], more=tuple(edits[1:]))
 
     def _edits(self) -> Iterator[Edit]:
@@ -150,14 +150,14 @@ def _initialised(runs: Runs, sessions: Iterable[Session], context: Context) -> I
     for run in runs.values():
         if not run.is_idle and (run.of_keras or run.made in given):
             message = (
-                "TensorFlow 2 initialises a variable when it is made; this drew all weights anew, those too that were "
-                "loaded, set or trained before it, as nothing does now: build the model again where that is meant, and "
-                "remove this"
+                "TensorFlow 2 initialises a variable when it is created; this redrew all weights, even those "
+                "loaded, set or trained before, and nothing does that now: if it was meant, build the model again, "
+                "and remove this"
             )
             named = tuple(call.func for call in (*run.initializers, run.made))
             yield CallChange(codes.SESSIONS, run.call, message, action="warn", speaks_for=named)
         elif run.is_idle and run.of_keras:
-            message = "TensorFlow 2 initialises a variable when it is made: the initializer is removed"
+            message = "TensorFlow 2 initialises a variable when it is created: the initializer is removed"
             gone = (*run.statements, *_bound_for_runs(run.session, run.made, runs, context.scopes))
             edits = [Remove(small) for small in gone]
             yield CallChange(codes.SESSIONS, run.call, message, edits[0], more=tuple(edits[1:]))

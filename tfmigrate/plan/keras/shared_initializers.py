@@ -37,8 +37,8 @@ _PLACES_OF_SEEDS: Mapping[str, int] = {
 """The initializers of Keras that draw, without case and underscores, and where their seed stands."""
 _COUNTING = (2, 3)
 """The version of Keras that counted seeds up."""
-_STORY = "Keras 3 and tf_keras draw the same values each time an initializer is used, where old Keras drew others"
-_COUNTED = "Keras 2.3 counted the seed of an initializer up with each weight, and no other Keras does"
+_STORY = "Keras 3 and tf_keras draw the same values each time an initializer is used, where old Keras drew new ones"
+_COUNTED = "Keras 2.3 incremented the seed of an initializer for each weight, and no other Keras does"
 _CONSTANT = cst.Integer | cst.Float | cst.SimpleString | cst.Name | cst.UnaryOperation | cst.BinaryOperation
 
 
@@ -67,7 +67,7 @@ def check(context: Context) -> Iterator[CallChange]:
     read_last = _read_last(lines, context)
     for each, line in lines.items():
         if line is not None:
-            message = f"{_STORY}: each weight gets an initializer of its own"
+            message = f"{_STORY}: each weight gets its own initializer"
             more = (Remove(line),) if read_last.get(line) is each else ()
             edit = Replace(each.node, _code(each.made))
             yield CallChange(codes.SHARED_INITIALIZERS, each.node, message, edit, more=more)
@@ -78,8 +78,8 @@ def check(context: Context) -> Iterator[CallChange]:
             continue
         told.add(each.made)
         if each.facts is context.facts:
-            story, each_one = (_COUNTED, "one with a seed of its own") if each.seeded else (_STORY, "an initializer")
-            message = f"{story}: weights of one shape begin equal; make {each_one} for each layer"
+            story, each_one = (_COUNTED, "one with its own seed") if each.seeded else (_STORY, "an initializer")
+            message = f"{story}: weights of the same shape start out equal; create {each_one} for each layer"
             yield CallChange(codes.SHARED_INITIALIZERS, each.node, message, action="warn")
 
 

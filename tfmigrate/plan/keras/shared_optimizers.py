@@ -51,37 +51,37 @@ def shared_optimizers(compiles: Iterable[Use], drafts: Mapping[Module, Draft]) -
                     "its optimizer is created before the loop, and the model inside it: Keras 3 builds it for the "
                     "weights of the first round's model and raises ValueError (Unknown variable) in the second"
                 )
-                yield Shared(use, optimizer[1], why, "make it in the loop")
+                yield Shared(use, optimizer[1], why, "create it in the loop")
             if alone and _each_of_a_loop(use, optimizer[0]):
-                why = "the loop compiles several models with it: Keras 3 builds it for the weights of one of them alone"
-                yield Shared(use, optimizer[1], why, "make it in the loop")
+                why = "the loop compiles several models with it: Keras 3 only builds it for the weights of one of them"
+                yield Shared(use, optimizer[1], why, "create it in the loop")
             slots = _made_slots_anew(optimizer, drafts)
             if alone and slots and _again_in_a_loop(use, optimizer[0], draft):
                 why = f"the loop compiles the model with it again and trains it: {_ANEW}"
-                yield Shared(use, optimizer[1], why, "make it in the loop")
+                yield Shared(use, optimizer[1], why, "create it in the loop")
             if alone:
                 continue
             before = f"its optimizer is also that of the compile() at {earlier.place(draft.module)}"
             if earlier.call is use.call:
-                before = "it has the same optimizer each time that it runs"
+                before = "it uses the same optimizer each time it runs"
             if opaque_sites(earlier.receiver) != opaque_sites(use.receiver):
                 why = (
                     f"{before}: Keras 3 builds it for one model's weights and raises ValueError (Unknown variable) at "
                     "the other's first step"
                 )
-                yield Shared(use, optimizer[1], why, "make one for each")
+                yield Shared(use, optimizer[1], why, "create one for each")
             elif any(earlier.line < line < use.line for line in _unfrozen(use, draft)):
                 why = (
                     f"{before}, after which layers are unfrozen: Keras 3 built it for the weights that "
                     "trained before, and raises ValueError (Unknown variable) at the first step"
                 )
-                yield Shared(use, optimizer[1], why, "make a new one here")
+                yield Shared(use, optimizer[1], why, "create a new one here")
             elif slots and any(earlier.line < line < use.line for line in _trained(use, draft)):
                 why = f"{before}, after which the model trains: {_ANEW}"
-                yield Shared(use, optimizer[1], why, "make a new one here")
+                yield Shared(use, optimizer[1], why, "create a new one here")
 
 
-_ANEW = "standalone Keras began its momentum and averages anew at each compile(), and today's Keras goes on with them"
+_ANEW = "standalone Keras reset its momentum and averages at each compile(), and today's Keras keeps them"
 
 
 def _made_slots_anew(optimizer: tuple[Site, cst.CSTNode | None], drafts: Mapping[Module, Draft]) -> bool:

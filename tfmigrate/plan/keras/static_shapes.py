@@ -163,16 +163,16 @@ _AMONG = (cst.In, cst.NotIn)
 _SAME = (cst.Is, cst.IsNot)
 _CHANNELS = -1
 _ROWS_AND_COLUMNS = (1, 2, -2, -3)
-_TELL = "another branch may be taken, and another network built: write the comparison that is meant"
+_TELL = "another branch may be taken, and a different network built: write the intended comparison"
 _NEVER_EQUAL = (
-    "up to TensorFlow 2.3 shapes with an unknown size, as that of the batch, were never equal; those of Keras 3 are "
-    f"tuples, equal where all sizes are: {_TELL}"
+    "up to TensorFlow 2.3 shapes with an unknown size, such as that of the batch, were never equal; those of Keras "
+    f"3 are tuples, equal if all sizes are: {_TELL}"
 )
 _NOT_NONE = (
     "in TensorFlow 1 an unknown size was an object, neither equal nor unequal to another size, and never None; in "
     f"TensorFlow 2 it is None: {_TELL}"
 )
-_NO_LIST = "the shape of a symbolic tensor is a tuple on Keras 3, which no list is equal to: it is made a list"
+_NO_LIST = "the shape of a symbolic tensor is a tuple on Keras 3, which never equals a list: it becomes a list"
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.syntax import dotted, last_attribute
 from tfmigrate.walk import walk
 
-_MESSAGE = "TensorBoard of TensorFlow 2 has no `writer` (AttributeError): {}() makes one for it, as the old one did"
+_MESSAGE = "TensorBoard of TensorFlow 2 has no `writer` (AttributeError): {}() creates one, as the old TensorBoard did"
 
 
 def check(context: Context) -> Iterator[CallChange]:

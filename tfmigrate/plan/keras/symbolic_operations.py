@@ -35,8 +35,8 @@ _OF_TENSORFLOW = (
 _APART = frozenset({"add_loss", "GradientTape"})
 """What is added to the loss is no part of the network, and a loop of the program's own computes with tensors."""
 _FAILS = (
-    "tf.keras made a layer of an operation on the outputs of layers; Keras 3 fails on it (A KerasTensor cannot be used "
-    "as input to a TensorFlow function)"
+    "tf.keras turned an operation on the outputs of layers into a layer; Keras 3 fails on it (A KerasTensor cannot "
+    "be used as input to a TensorFlow function)"
 )
 _TOLD = "put it into a Lambda layer that is called with all of these outputs"
 
@@ -54,7 +54,7 @@ def check(context: Context) -> Iterator[CallChange]:
         elif symbolic:
             layer = operations.as_layer(call, symbolic)
             yield CallChange(
-                codes.SYMBOLIC_OPERATIONS, call, f"{_FAILS}: it is a Lambda layer", Replace(call, layer.code)
+                codes.SYMBOLIC_OPERATIONS, call, f"{_FAILS}: it becomes a Lambda layer", Replace(call, layer.code)
             )
 
 

@@ -93,7 +93,7 @@ def integer_targets(facts: Facts, modules: Mapping[Module, Facts], tf: str) -> I
                 continue
             if tensor.value.value == parameters[0]:
                 message = (
-                    "a loss receives its targets as floats on Keras 3, and integers are needed here: they are cast"
+                    "a loss receives its targets as floats on Keras 3, but integers are needed here: they are cast"
                 )
                 edit = Replace(tensor.value, (f"{tf}.cast(", tensor.value, f", {tf}.int32)"))
                 yield CallChange(codes.COMPILE_ARGUMENTS, call, message, edit)

@@ -21,15 +21,15 @@ from tfmigrate.walk import walk
 
 _EQUAL = cst.Equal | cst.NotEqual | cst.In | cst.NotIn
 _OBJECTS = (
-    "a graph of TensorFlow 1 compared the tensor itself here, not its value, so {what} was always {result}; Keras "
-    "3 stops with an error, and Keras 2 goes by the value. {advice}"
+    "a graph of TensorFlow 1 compared the tensor itself here, not its value, so {what} was always {result}; Keras 3 "
+    "raises an error, and Keras 2 uses the value. {advice}"
 )
-_BY_HAND = "To train as before, write {result}; else compute it with tf.cond() or tf.where()"
-_WRITTEN = "{result} is written; where the value was meant, compute it with tf.cond() or tf.where()"
-_LEFT = "What ran then stays; where the value was meant, compute it with tf.cond() or tf.where()"
+_BY_HAND = "To train as before, write {result}; otherwise compute it with tf.cond() or tf.where()"
+_WRITTEN = "{result} is written; if the value was meant, compute it with tf.cond() or tf.where()"
+_LEFT = "The branch that ran stays; if the value was meant, compute it with tf.cond() or tf.where()"
 _NO_VALUE = (
-    "Python asks a tensor for its value here, which Keras 3 does not allow (OperatorNotAllowedInGraphError): compute "
-    "it with tf.cond() or tf.where()"
+    "Python tests the value of a tensor here, which Keras 3 does not allow (OperatorNotAllowedInGraphError): "
+    "compute it with tf.cond() or tf.where()"
 )
 
 

@@ -19,7 +19,7 @@ from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.values import Opaque, Value, options
 
 _HOME = "tensorflow.train."
-_TOLD = "Keras 3 takes no optimizer of tf.train (ValueError)"
+_TOLD = "Keras 3 accepts no tf.train optimizer (ValueError)"
 _SAME = frozenset({"learning_rate", "rho", "initial_accumulator_value"})
 """What Keras 2 and 3 have the same defaults of, where tf.train has one."""
 
@@ -40,7 +40,7 @@ def check(context: Context) -> Iterator[CallChange]:
         if wrapper in reads:
             continue  # `wrapper.optimizer`
         if calls and all(call in changes and changes[call].action == "rewrite" for call in calls):
-            message = "Keras 3 has no TFOptimizer, and needs none for an optimizer of Keras"
+            message = "Keras 3 has no TFOptimizer, and a Keras optimizer needs none"
             yield CallChange(codes.TF_TRAIN_OPTIMIZERS, wrapper, message, Replace(wrapper, (wrapper.args[0].value,)))
 
 
@@ -82,16 +82,16 @@ def _change(call: cst.Call, name: str, context: Context) -> CallChange:
     known = OPTIMIZERS.get(name)
     named = named_arguments(call, known.parameters) if known is not None else None
     if known is None:
-        why = REFUSED_OPTIMIZERS.get(name, "give it one of Keras that takes the same steps, if there is one")
+        why = REFUSED_OPTIMIZERS.get(name, "pass a Keras optimizer that takes the same steps, if there is one")
     elif named is None or not named.keys() <= set(known.parameters):
-        why = f"take tf.keras.optimizers.{known.keras}; these arguments cannot be read"
+        why = f"use tf.keras.optimizers.{known.keras}; these arguments cannot be read"
     elif _follows_steps(named["learning_rate"].value if "learning_rate" in named else None, context):
         why = (
-            f"take tf.keras.optimizers.{known.keras} with a schedule of tf.keras.optimizers.schedules, which counts "
+            f"use tf.keras.optimizers.{known.keras} with a schedule from tf.keras.optimizers.schedules, which counts "
             "the steps itself"
         )
     elif call in context.migration.once(_used_otherwise):
-        why = f"take tf.keras.optimizers.{known.keras}; something else reads it too"
+        why = f"use tf.keras.optimizers.{known.keras}; something else also reads it"
     else:
         wanted = [key for key in known.defaults if key not in _SAME and key not in named]
         written = "".join(f", whose {key} was {known.defaults[key]}" for key in wanted)

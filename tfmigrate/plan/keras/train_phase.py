@@ -49,7 +49,7 @@ def check(context: Context) -> Iterator[CallChange]:
         code: Code = (*x, f" if {_TRAINING} else ", *other)
         if call not in alone:
             code = ("(", *code, ")")
-        message = "Keras 3 has no learning phase; it tells the layer by `training` whether it trains"
+        message = "Keras 3 has no learning phase; `training` tells the layer whether it is training"
         yield CallChange(codes.TRAIN_PHASE, call, message, Replace(call, code), more=more)
 
 

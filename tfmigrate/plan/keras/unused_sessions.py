@@ -27,7 +27,7 @@ def check(context: Context) -> Iterator[CallChange]:
         others = [mention for mention in scopes.of_variable(name, scopes.module) if mention.unit is not function]
         if others or is_mentioned(name, context.modules, context.facts.module):
             continue
-        message = f"nothing calls {name}(), which makes a session, and TensorFlow 2 has none: it is removed"
+        message = f"nothing calls {name}(), which creates a session, and TensorFlow 2 has none: it is removed"
         named = tuple(call.func for call in nodes_in(function, cst.Call))
         yield CallChange(codes.SESSIONS, function, message, Unwrap(function, None), speaks_for=named)
 

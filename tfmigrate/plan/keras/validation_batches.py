@@ -25,8 +25,8 @@ from tfmigrate.walk import walk
 from tfmigrate.written import Code
 
 _TOLD = (
-    "fit_generator() of old Keras validated arrays in batches as large as the last one of training, "
-    "and fit() takes 32 rows at once: {} computes something of a whole batch, so that its value depends on them"
+    "fit_generator() of old Keras validated arrays in batches as large as the last one of training, but "
+    "fit() takes 32 rows at a time: {} computes over a whole batch, so its value depends on the size"
 )
 
 
@@ -46,11 +46,11 @@ def check(context: Context) -> Iterator[CallChange]:
             continue
         told, size = _TOLD.format(called(functions[0])), _size(named["generator"].value, use, context)
         if size is None:
-            message = f"{told}: pass the size of the training's batches as `validation_batch_size`"
+            message = f"{told}: pass the training batch size as `validation_batch_size`"
             yield CallChange(codes.VALIDATION_BATCHES, data, message, action="warn")
         else:
             edit = Revision(use.call, set=(("validation_batch_size", size),))
-            yield CallChange(codes.VALIDATION_BATCHES, data, f"{told}: it is given the size", edit)
+            yield CallChange(codes.VALIDATION_BATCHES, data, f"{told}: it is set", edit)
 
 
 def _took_as_many(use: Use, context: Context) -> bool:

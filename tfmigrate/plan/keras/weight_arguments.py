@@ -20,9 +20,9 @@ _NAME_FIRST = ("name", "shape", "dtype", "initializer", "regularizer", "trainabl
 _SHAPE_FIRST = ("shape", "initializer")
 """In Keras 1, which Keras 2 of standalone Keras understood, and in Keras 3."""
 _WITHOUT_MEANING = ("partitioner", "use_resource")
-_MESSAGE = "the first argument of add_weight() is the shape in Keras 3: every argument is written with its name"
-_DROPPED = "add_weight() of Keras 3 takes no argument `{}`, which says nothing in TensorFlow 2"
-_VARIABLE = "add_variable() takes other arguments in Keras 3; add_weight() is the same in every version"
+_MESSAGE = "the first argument of add_weight() is the shape in Keras 3: every argument is passed by name"
+_DROPPED = "add_weight() of Keras 3 has no argument `{}`, which means nothing in TensorFlow 2"
+_VARIABLE = "add_variable() takes different arguments in Keras 3; add_weight() is the same in every version"
 
 
 def check(context: Context) -> Iterator[CallChange]:

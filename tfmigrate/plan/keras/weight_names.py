@@ -38,7 +38,7 @@ def check(context: Context) -> Iterator[CallChange]:
     for node in (*module.all_of(cst.Comparison, cst.Subscript, cst.Call), *module.all_of(cst.DictComp, cst.Dict)):
         for name in _keys(node):
             if name in read:
-                message = f"{_SAYS}: its `path` is the key, where it has one"
+                message = f"{_SAYS}: its `path` is the key, if it has one"
                 yield CallChange(codes.WEIGHT_NAMES, name, message, _path(name))
         for name, part in _searched(node):
             word = text_of(part)
@@ -47,7 +47,7 @@ def check(context: Context) -> Iterator[CallChange]:
             if word is not None and ":" in word:
                 yield _told(name)
             else:
-                message = f"{_SAYS}: its `path` is searched, where it has one"
+                message = f"{_SAYS}: its `path` is searched, if it has one"
                 yield CallChange(codes.WEIGHT_NAMES, name, message, _path(name))
         for name in _taken_apart(node):
             if name in read:

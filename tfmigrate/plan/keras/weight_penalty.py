@@ -52,8 +52,8 @@ def check(context: Context) -> Iterator[CallChange]:
     """Give the weight its regularizer: measured equal on Keras 2 and 3, where add_loss() loses it on Keras 3."""
     facts, helper = context.facts, Helper.of(context.draft, _HELPER, "penalty")
     message = (
-        "Keras 3 ignores add_loss() outside of a layer's call(), and Keras 2 raises ValueError: "
-        f"{helper}() adds it at each step"
+        f"Keras 3 ignores add_loss() outside a layer's call(), and Keras 2 raises ValueError: {helper}() adds it at "
+        "each step"
     )
     changes: dict[cst.CSTNode, CallChange] = {}
     for call in facts.module.calls:

@@ -42,12 +42,14 @@ def check(context: Context) -> Iterator[CallChange]:
 def _change(block: cst.With, device: str, use: Use, facts: Facts, alone: bool) -> CallChange:
     said = (
         f"the weights of a model built here are on {device}, and {use.method}() at {use.place(facts.module)} runs on "
-        "the first GPU, where there is one: Keras 3 compiles it with XLA there, which fails for weights on another "
+        "the first GPU, if there is one: Keras 3 compiles it with XLA there, which fails for weights on another "
         "device (Keras 2 fails in training)"
     )
     node = block.items[0].item
     if alone and "cpu" in device.lower():
-        message = f"{said}: the model is built outside the block; to stay on the CPU, put that call into one as well"
+        message = (
+            f"{said}: the model is now built outside the block; to stay on the CPU, put that call into one as well"
+        )
         return CallChange(codes.WEIGHTS_ON_A_DEVICE, node, message, Unwrap(block, block.body))
     message = f"{said}: put that call into a block for the same device, or build the model outside it"
     return CallChange(codes.WEIGHTS_ON_A_DEVICE, node, message, action="warn")

@@ -30,9 +30,9 @@ _RECURRENT = ("LSTM", "GRU", "SimpleRNN", "CuDNNLSTM", "CuDNNGRU")
 _ALIKE = ("Activation", "Dropout", "BatchNormalization", "LeakyReLU", "PReLU", "ELU", "ReLU", "Softmax", "Dense")
 """Layers whose output has as many axes as their input."""
 _MESSAGE = (
-    "weights that are one for each sample do not fit what this model gives, several numbers for each: old Keras put "
-    "them along the first axis of the losses, Keras 3 along the last, and fails, or weighs places instead of samples "
-    "where both are of one size; give the weights the axes of the targets but the last, each of length 1 "
+    "one weight per sample does not fit this model's output of several numbers per sample: old Keras aligned the "
+    "weights with the first axis of the losses, Keras 3 with the last, and fails, or weights positions instead of "
+    "samples if both have the same size; give the weights all axes of the targets except the last, each of length 1 "
     "(`weights[:, None, None]` for images)"
 )
 

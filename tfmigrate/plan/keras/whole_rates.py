@@ -32,7 +32,7 @@ def check(context: Context) -> Iterator[CallChange]:
         for what, node in _numbers(call, known):
             code = _as_float(node, facts, scopes)
             if code is not None:
-                message = f"Keras 3 accepts no whole number, and none of NumPy's, as {what}: it becomes a float"
+                message = f"Keras 3 accepts no integer and no NumPy number as {what}: it becomes a float"
                 yield CallChange(codes.NUMPY_INTEGERS, node, message, Replace(node, code))
 
 

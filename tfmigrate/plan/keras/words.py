@@ -42,14 +42,14 @@ def loss_aliases(facts: Facts, migration: Migration, saved: Saved) -> Iterator[C
             word = text_of(node)
             if word is not None and word.lower() in SHORT_LOSSES and isinstance(node, cst.SimpleString):
                 new = SHORT_LOSSES[word.lower()]
-                message = f"Keras 3 cannot load a model with the loss {word!r} from an HDF5 file: written as {new!r}"
+                message = f"Keras 3 cannot load a model with the loss {word!r} from an HDF5 file: {new!r} is written"
                 edit = Replace(node, f"{node.prefix}{node.quote}{new}{node.quote}")
                 yield CallChange(codes.LOSS_ALIAS, node, message, edit)
             elif word is None:
                 for option in words_named(node, use, migration):
                     if option.lower() in SHORT_LOSSES:
                         message = (
-                            f"the loss may be {option!r}, with which Keras 3 cannot load the model from an HDF5 file: "
+                            f"the loss may be {option!r}, and then Keras 3 cannot load the model from an HDF5 file: "
                             f"write {SHORT_LOSSES[option.lower()]!r}"
                         )
                         yield CallChange(codes.LOSS_ALIAS, node, message, action="warn")
@@ -78,7 +78,7 @@ def _losses(use: Use, argument: cst.BaseExpression, facts: Facts, migration: Mig
         elif word in TURNED and flavour_of(use, facts) != "keras":
             message = (
                 f"Keras 3 does not know the loss {word!r}, whose sign depended on the version of tf.keras: "
-                "'cosine_similarity' is -1 where both agree"
+                "'cosine_similarity' is -1 if both agree"
             )
             yield CallChange(codes.OLD_WORDS, node, message, action="warn")
         elif word in LOSS_WORDS and isinstance(node, cst.SimpleString):
@@ -95,8 +95,8 @@ def _metrics(argument: cst.BaseExpression, tf: str) -> Iterator[CallChange]:
             yield CallChange(codes.OLD_WORDS, node, message, Replace(node, code))
         elif word in TURNED:
             message = (
-                f"Keras 3 knows no metric {word!r}: metrics.CosineSimilarity() computes it, with the other sign than "
-                "Keras 2.2"
+                f"Keras 3 knows no metric {word!r}: metrics.CosineSimilarity() computes it, with the opposite sign "
+                "of Keras 2.2"
             )
             yield CallChange(codes.OLD_WORDS, node, message, action="warn")
 

@@ -252,8 +252,7 @@ def template_problem(wrap: Wrap) -> str | None:
             )
         if is_unbound(option):
             return (
-                f"the model is {option.origin}, which none of the given files defines: define it, or import it by "
-                "name"
+                f"the model is {option.origin}, which none of the given files defines: define it, or import it by name"
             )
         if isinstance(option, Opaque) and not option.sites:
             return f"the model is {option.origin}, whose construction is unknown"
