@@ -11,7 +11,7 @@ from tests.kit import actions, check_migrated, migrate, with_model
     ("line", "said"),
     [
         ("from keras_radam import RAdam", ["no keras.engine"]),
-        ("import keras_resnet.models", ["knows no shape"]),
+        ("import keras_resnet.models", ["has no shape"]),
         ("import keras_vggface", ["no layer_utils"]),
         ("from keras_vggface.vggface import VGGFace as Face", ["no layer_utils"]),
         ("from keras_bert import *", ["TF_KERAS=1"]),

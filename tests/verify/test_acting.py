@@ -33,7 +33,8 @@ EARLIER = replace(migrated(NORMALIZED), watched=PLATEAU, drop_rate_after=3)
 )
 def test_what_came_before_it_is_judged(lab: Laboratory, old: Training, new: Training, callback: str) -> None:
     report = lab.finds("EQUIVALENT", training(old, new))
-    assert f"over the first 8 steps, after which {callback} acts on another val_loss (batch norm stat" in report.reason
+    words = f"over the first 8 steps, after which {callback} acts on a different val_loss (batch norm stat"
+    assert words in report.reason
     assert "known differences of the two systems, listed separately: batch norm statistics" in report.reason
     assert any(f"steps are compared: after them {callback} acts on" in note for note in report.notes)
     assert all(control.detected for control in report.controls)
@@ -45,7 +46,7 @@ def test_epochs_that_it_ends_are_no_other_data(lab: Laboratory) -> None:
     early = replace(later, epochs=2, asked_epochs=4)
     others = training(early, migrated(later))
     report = lab.finds("EQUIVALENT", lambda world, limits: later if world.kind == "restored" else others(world, limits))
-    assert "over the first 8 steps, after which EarlyStopping acts on another val_loss" in report.reason
+    assert "over the first 8 steps, after which EarlyStopping acts on a different val_loss" in report.reason
     assert "data of another TensorFlow" not in [name for name, _, _ in report.known]
 
 

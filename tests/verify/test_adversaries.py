@@ -159,7 +159,7 @@ def test_one_that_floods_stdout(attempt: Attempt) -> None:
             "; its last line on stderr: train.py: error: unrecognized arguments: data; --args gives a script",
         ),
         ("from .data import rows", 1, "parent package (train.py:2); verify runs a file, as `python FILE` does"),
-        ("os._exit(4)", 4, "ended with exit code 4 and without reporting to the probe"),
+        ("os._exit(4)", 4, "ended with exit code 4 without reporting to the probe"),
         ("os.abort()", -6, "was killed by SIGABRT"),
         ("os.kill(0, 9)", -9, "was killed by SIGKILL"),
     ],
@@ -203,7 +203,7 @@ def test_one_that_writes_elsewhere(attempt: Attempt) -> None:
         run = attempt(f"open({target + '/file'!r}, 'w').write('x')\n")
         if unconfined(run):
             pytest.skip(f"this system cannot confine a process: {run.notes}")
-        assert re.search(r"(PermissionError|Errno 30\]).*\(train.py:1\); verify lets a script write only", run.message)
+        assert re.search(r"(PermissionError|Errno 30\]).*\(train.py:1\); verify only lets a script write", run.message)
         assert os.listdir(target) == []
 
 
@@ -247,9 +247,9 @@ def test_what_could_not_be_kept_from_a_script_is_said(tmp_path: Path) -> None:
     command = [sys.executable, "-c", UNABLE, str(experiment.PROBE.parent), str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True)
     cgroup, namespaces, temporary, modes, writes = done.stdout.splitlines()
-    assert cgroup.startswith("memory and processes were watched, and not limited by the kernel: ")
-    assert namespaces.startswith("the script could see and change what is not its own: no namespaces (")
-    assert temporary.startswith("the script could write to /tmp: it could not be given its own (")
+    assert cgroup.startswith("memory and processes were watched, but not limited by the kernel: ")
+    assert namespaces.startswith("the script could see and change things outside its copy: no namespaces (")
+    assert temporary.startswith("the script could write to /tmp, because it could not get its own (")
     assert modes.startswith("the script could change modes, owners and times of files outside its scratch folder")
     assert writes.startswith("the script could write outside its scratch folder: ")
     assert (tmp_path / "file").read_text() == "x", done.stderr

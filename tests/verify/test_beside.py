@@ -45,12 +45,13 @@ STOP = "c = [EarlyStopping(monitor='val_acc', patience=3), callbacks.ModelCheckp
 
 
 def test_callbacks_that_are_lost_or_set_otherwise() -> None:
-    assert callbacks(STOP, "c = [ModelCheckpoint('a.h5')]") == ["the old program makes EarlyStopping, the new one none"]
+    lost = "the old program creates EarlyStopping, the new one none"
+    assert callbacks(STOP, "c = [ModelCheckpoint('a.h5')]") == [lost]
     assert callbacks(STOP, STOP.replace("3", "5")) == [
-        "the old program makes EarlyStopping(monitor='val_accuracy', patience=3), "
+        "the old program creates EarlyStopping(monitor='val_accuracy', patience=3), "
         "the new one EarlyStopping(monitor='val_accuracy', patience=5)"
     ]
-    assert callbacks(STOP + STOP, STOP)[0] == "the old program makes EarlyStopping, the new one fewer"
+    assert callbacks(STOP + STOP, STOP)[0] == "the old program creates EarlyStopping, the new one fewer"
 
 
 def test_callbacks_that_are_the_same() -> None:
@@ -69,7 +70,7 @@ def test_a_class_made_from_a_callback_counts_as_it() -> None:
     )
     assert not callbacks(plain, made)
     assert not callbacks(made, plain)
-    assert callbacks(made, "") == ["the old program makes ModelCheckpoint, the new one none"]
+    assert callbacks(made, "") == ["the old program creates ModelCheckpoint, the new one none"]
     assert not callbacks(EVERY.format(base="Callback"), "")
     assert not callbacks("class A(B):\n    pass\n\n\nclass B(A):\n    pass\n\n\nA()\n", "")
 

@@ -51,7 +51,7 @@ def test_equivalent_runs_have_no_cause(tmp_path: Path) -> None:
         ({"shifted": 1e-4}, "data", "different content (values differ by up to 0.0001 of their size), first", (0, 0)),
         ({"shifted": 1e-5}, "data", "different content (values differ by up to 1e-05 of their size), first", (0, 0)),
         ({"samples": 192}, "data", "256 samples an epoch became 192", (0, 3)),
-        ({"epochs": 1, "asked_epochs": 3}, "data", "ended after 1 epoch where it ended after 3 epochs", (1, 0)),
+        ({"epochs": 1, "asked_epochs": 3}, "data", "ended after 1 epoch instead of 3 epochs", (1, 0)),
         ({"epochs": 1}, "epochs", "3 epochs became 1: 1/3 of it", (None, None)),
         ({"loaded": True}, "initial weights", "a file gave weights", (0, 0)),
         ({"frozen": True}, "frozen layers", "1 tensors are trained where 2 tensors were", (0, 0)),
@@ -71,7 +71,7 @@ def test_equivalent_runs_have_no_cause(tmp_path: Path) -> None:
         ({"replicas": 1}, "scope", "1 replica where 2", (0, 0)),
         ({"shuffle": "none"}, "shuffle", "no longer shuffled (full -> none)", (None, None)),
         ({"shuffle": "buffer 64"}, "shuffle", "full -> buffer 64", (None, None)),
-        ({"validation_content": "0"}, "validation", "on as many rows with different content", (None, None)),
+        ({"validation_content": "0"}, "validation", "on the same number of rows with different content", (None, None)),
         ({"validation_samples": 16}, "validation", "64 validation samples became 16", (None, None)),
     ],
 )
@@ -109,9 +109,9 @@ def watching(callback: str, name: str) -> dict[str, object]:
         ("fits", {"callbacks": ("LearningRateScheduler",)}, {}, {"drop_rate_after": 1}, "learning rate",
          "from epoch 1, step 0 on; the old script trains with LearningRateScheduler, the new one without"),
         ("fits", {"callbacks": ("EarlyStopping",)}, {}, {"epochs": 1, "asked_epochs": 3}, "data",
-         "though all losses to there agree: the old script trains with EarlyStopping, the new one without"),
+         "though all losses up to there agree: the old script trains with EarlyStopping, the new one without"),
         ("fits", watching("EarlyStopping", "val_loss"), watching("EarlyStopping", "val_acc"),
-         {"epochs": 1, "asked_epochs": 3}, "data", "losses to there agree: EarlyStopping watches val_acc, which the"),
+         {"epochs": 1, "asked_epochs": 3}, "data", "losses up to there agree: EarlyStopping watches val_acc, which the"),
         ("fits", watching("ReduceLROnPlateau", "val_loss"), watching("ReduceLROnPlateau", "val_acc"),
          {"drop_rate_after": 1}, "learning rate", "watches val_acc, which the new script does not log: it logs loss"),
         ("models", {}, {"own_step": "Net.train_step"}, PART, "models", "by its own Net.train_step(), which the old"),
@@ -202,7 +202,7 @@ def test_a_squared_epsilon_of_rmsprop_is_the_same_rule(tmp_path: Path) -> None:
     for new_epsilon in (1e-7, 1e-14):
         drift = named(with_epsilon(old, "rmsprop", 1e-7), with_epsilon(drifting, "rmsprop", new_epsilon))
         assert drift.kind == "unknown"
-        assert "rmsprop adds epsilon to the square root in TensorFlow 1.15.0 and under it from 2.11 on" in drift.cause
+        assert "rmsprop adds epsilon to the square root in TensorFlow 1.15.0 and under it since 2.11" in drift.cause
     left = named(with_epsilon(old, "adam", 1e-7), with_epsilon(new, "adam", 1e-14))
     assert left.kind == "update rule"
 
@@ -220,7 +220,7 @@ def test_another_momentum_of_batch_norm_is_no_known_difference(tmp_path: Path, m
     assert find(train(tmp_path / "old", old), train(tmp_path / "new", migrated(old))) is None
     found = named(train(tmp_path / "old", old), train(tmp_path / "wrong", replace(migrated(old), momentum=momentum)))
     assert (found.kind, found.epoch, found.step) == ("batch norm", 0, 0)
-    assert "look at momentum" in found.cause
+    assert "check momentum" in found.cause
 
 
 @pytest.mark.parametrize("momentum", [0.9, 0.99])
@@ -230,7 +230,7 @@ def test_averages_that_old_keras_corrected_for_beginning_at_zero_are_known(tmp_p
     a, b = train(tmp_path / "old", old), train(tmp_path / "new", migrated(old))
     assert find(a, b) is None
     (known,) = compare(a, b, 1e-5).known
-    assert "corrected them for beginning at zero" in known.what
+    assert "corrected them for starting at zero" in known.what
     of_today = train(tmp_path / "restored", replace(old, keras="2.3.1"))
     (known,) = compare(of_today, b, 1e-5).known
     assert "corrected" not in known.what
@@ -310,7 +310,7 @@ def test_a_first_batch_that_does_not_divide_is_named(tmp_path: Path) -> None:
     )
     found = crash.of_crash(old, Trace(tmp_path), compare(old, Trace(tmp_path), 1e-5), error)
     assert found.kind == "crash"
-    assert "does not divide by the replicas: choose a batch size that does" in found.cause
+    assert "choose a batch size that is a multiple" in found.cause
 
 
 def test_an_epoch_to_each_training_call_is_told(tmp_path: Path) -> None:
@@ -329,7 +329,7 @@ def from_epoch(trace: Trace, first: int) -> Trace:
 def test_epochs_that_count_from_elsewhere(tmp_path: Path) -> None:
     old, new = train(tmp_path / "old", OLD), train(tmp_path / "new", migrated(OLD))
     found = named(from_epoch(old, 2), new)
-    assert (found.kind, found.cause) == ("epochs", "the epochs count from 0 where they counted from 2 (initial_epoch)")
+    assert (found.kind, found.cause) == ("epochs", "epochs are counted from 0 instead of 2 (initial_epoch)")
     assert find(from_epoch(old, 2), from_epoch(new, 2)) is None
 
 
@@ -346,9 +346,7 @@ def test_what_is_validated_may_end_the_training(tmp_path: Path) -> None:
     other = tuple(replace(e, logs={**e.logs, "val_loss": e.logs["val_loss"] * 1.2}) for e in new.epochs)
     found = named(old, replace(new, epochs=other))
     assert found.kind == "validation"
-    assert found.cause.endswith(
-        "though training agrees, and training ended after 2 epochs where it ended after 3 epochs"
-    )
+    assert found.cause.endswith("though training agrees, and training ended after 2 epochs instead of 3 epochs")
 
 
 def test_a_known_remainder_does_not_stand_before_the_cause(tmp_path: Path) -> None:
@@ -397,7 +395,7 @@ def test_losses_that_layers_add_were_counted_more_than_once(tmp_path: Path, addi
     old = replace(OLD, **adding)  # type: ignore[arg-type]
     found = between(tmp_path, old, replace(migrated(old), gradient_scale=0.83))
     assert (found.kind, found.epoch, found.step) == ("loss", 0, 0)
-    assert "layers add losses of their own" in found.cause
+    assert "layers add their own losses" in found.cause
     assert between(tmp_path / "later", old, replace(migrated(old), step_scale=1.01)).kind == "unknown"
 
 
@@ -492,7 +490,7 @@ def test_a_crash_is_itself_when_nothing_differed_before(tmp_path: Path) -> None:
 
 def test_a_symbolic_tensor_is_named_where_keras_does_not(tmp_path: Path) -> None:
     text = "AttributeError: 'str' object has no attribute 'base_dtype' (train.py:19)"
-    assert "(KerasTensor) came where numbers are computed" in died(tmp_path, text, migrated(OLD), 0).cause
+    assert "(KerasTensor) was used where numbers are computed" in died(tmp_path, text, migrated(OLD), 0).cause
 
 
 def test_what_differed_before_a_crash_is_its_cause(tmp_path: Path) -> None:
@@ -520,7 +518,7 @@ def test_the_order_of_the_data(tmp_path: Path) -> None:
     others = [a.steps[s.step ^ 1] for s in b.steps]
     turned = [replace(s, fingerprint=o.fingerprint, sketch=o.sketch, values=o.values) for s, o in zip(b.steps, others)]
     found = named(a, replace(b, steps=tuple(turned)))
-    assert (found.kind, found.cause) == ("data", "the same batches in another order, first at epoch 0, step 0")
+    assert (found.kind, found.cause) == ("data", "the same batches in a different order, first at epoch 0, step 0")
 
 
 def test_settings_stand_side_by_side(tmp_path: Path) -> None:
@@ -617,8 +615,8 @@ def test_a_layer_that_is_thawed_later_in_one_run_alone(tmp_path: Path) -> None:
     old, new = train(tmp_path / "old", OLD), train(tmp_path / "new", migrated(OLD))
     steps = tuple(replace(s, loss=s.loss * 1.01) if s.epoch else s for s in new.steps)
     for one, other, words in (
-        (old, replace(standing(new, tmp_path / "still"), steps=steps), "were trained stay as they were"),
-        (standing(old, tmp_path / "before"), replace(new, steps=steps), "stayed as they were are trained"),
+        (old, replace(standing(new, tmp_path / "still"), steps=steps), "used to be trained stay unchanged"),
+        (standing(old, tmp_path / "before"), replace(new, steps=steps), "used to stay unchanged are trained"),
     ):
         found = named(one, other)
         assert (found.kind, found.epoch, found.step) == ("frozen layers", 1, 0)
@@ -636,8 +634,12 @@ DRAWN, ZEROS, GIVEN = (0.0, 0.3, False, 0.9), (0.0, 0.0, False, 0.0), (0.1, 0.2,
         (DRAWN, (0.4, 0.3, False, 0.9), "a mean of 0.4 and a spread of 0.3"),
         (DRAWN, (0.0, 0.0, False, 0.9), "a spread of 0, where"),
         ((1.0, 0.0, False, 0.0), (0.0, 0.0, False, 1.0), "a mean of 0 and a spread of 0, where it was 1 and 0"),
-        (GIVEN, (0.0, 0.2, False, 0.9), "a file gives kernel in the old script; the new one has other values there"),
-        (GIVEN, (0.1, 0.2, True, 0.9), "look at by_name= and at the names of the layers"),
+        (
+            GIVEN,
+            (0.0, 0.2, False, 0.9),
+            ("a file gives kernel in the old script; the new one has different values there"),
+        ),
+        (GIVEN, (0.1, 0.2, True, 0.9), "check by_name= and the names of the layers"),
     ],
 )
 def test_what_the_scripts_give_their_weights_themselves(tmp_path: Path, kernel: Own, new: Own, words: str) -> None:

@@ -47,7 +47,7 @@ def test_the_default_depth_runs_the_controls_that_the_migration_could_have_got_w
     made = {control.mutation for control in report.controls}
     assert {"scope missing", "shuffle lost", "batch x2"} <= made < set(WRONG)
     assert report.possible_controls == len(WRONG)
-    assert f"{len(made)} of {len(WRONG)} possible wrong migrations were made and all detected" in report.reason
+    assert f"{len(made)} of {len(WRONG)} possible wrong migrations were run and all detected" in report.reason
     why = {one.mutation: one.why for one in report.left_out}
     assert why["half precision"] == "the migration changes nothing about the precision"
     assert why["compile outside the scope"] == "another mistake about the scope was made"
@@ -86,7 +86,7 @@ def test_where_a_run_takes_long_hardly_more_than_enough_controls_are_made(
     assert len(fewer) == 4, "two processors have time for a fourth"
     assert fewer < made
     why = {one.mutation: one.why for one in report.left_out}
-    assert {why[name] for name in made - fewer} == {"a run takes long here, and enough other mistakes were made"}
+    assert {why[name] for name in made - fewer} == {"a run takes long here, and enough other mistakes were run"}
     assert {control.mutation for control in lab.verify(depth="thorough").controls} == set(WRONG)
 
 
@@ -102,7 +102,7 @@ def test_controls_that_were_judged_before_the_time_limit_count(lab: Laboratory, 
     report = lab.finds(verdict, behave)
     if verdict == "EQUIVALENT":
         assert [control.mutation for control in report.controls] == in_time
-        assert f"3 of {len(WRONG)} possible wrong migrations were made and all detected" in report.reason
+        assert f"3 of {len(WRONG)} possible wrong migrations were run and all detected" in report.reason
         why = {one.mutation: one.why for one in report.left_out}
         assert why["half precision"] == "the time limit of 60 seconds was over"
     else:
@@ -114,7 +114,7 @@ def test_a_smoke_test_looks_at_the_first_step_alone(lab: Laboratory) -> None:
     assert sorted(set(lab.roles)) == ["genuine", "migrated on Keras 2", "migrated on Keras 3"]
     assert {(limits.budget, limits.gradient) for _, limits, _ in lab.seen} == {(1, False)}, "nothing reads the gradient"
     assert "EQUIVALENT" not in json.dumps(report.to_json())
-    assert "nothing else was looked at" in report.reason
+    assert "nothing else was compared" in report.reason
     assert report.covered == "the first step of 3 epochs x 4 steps"
 
 
@@ -141,7 +141,7 @@ def test_a_first_batch_with_a_remainder_is_too_little_for_a_smoke_test(lab: Labo
     uneven = replace(OLD, batch_size=33)
 
     report = lab.finds("INCONCLUSIVE", scripts(uneven, migrated(uneven)), depth="smoke")
-    assert "the first batch does not divide by the replicas" in report.reason
+    assert "the first batch cannot be divided evenly among the replicas" in report.reason
     lab.finds("DOES NOT RUN", scripts(uneven, "ValueError: no (new.py:4)"), depth="smoke")
 
 
@@ -200,7 +200,7 @@ def test_a_script_that_hangs_before_its_first_step_does_not_run(lab: Laboratory,
     for depth in ("smoke", "default"):
         report = lab.verify(depth=depth)
         assert report.verdict == verdict
-        told = "the old script came to its end in 12 seconds, so this is no matter of time" in report.reason
+        told = "the old script finished in 12 seconds, so time is not the problem" in report.reason
         assert told == (verdict == "DOES NOT RUN")
 
 
@@ -247,7 +247,7 @@ def test_a_program_that_shows_no_half_precision_is_no_worse_for_it(lab: Laborato
         return migrated(OLD) if world.role == "control: half precision" else usual(world, limits)
 
     report = lab.finds("EQUIVALENT", blind)
-    assert ("half precision", "not seen in a program as small as this, and no migration brings it") in {
+    assert ("half precision", "not visible in a program this small, and no migration introduces it") in {
         (one.mutation, one.why) for one in report.left_out
     }
 

@@ -220,16 +220,16 @@ def test_the_naive_migration_is_different(
 
 WRONG_PREDICTIONS = {
     ("self.model.predict(images, batch_size=64)", "self.model.predict_on_batch(images)"): (
-        "150 rows became 300: x2 (predict_on_batch of Keras 3 answers once for each replica), first in call 0"
+        "150 rows became 300: x2 (predict_on_batch of Keras 3 returns one result per replica), first in call 0"
     ),
     ("load_weights(WEIGHTS)", "load_weights(WEIGHTS), self.model.set_weights(network().get_weights())"): (
         "initial weights differ: "
     ),
-    ("self.model.load_weights(WEIGHTS)", "pass"): "a file gave the old model its weights, and the new one none",
+    ("self.model.load_weights(WEIGHTS)", "pass"): "the old model got its weights from a file, the new one did not",
     ("images.reshape(", "images[:1796].reshape("): "147 rows became 146, first in call 11",
-    ("images.reshape(", "images[::-1].reshape("): "what goes in is not the same, first in call 0",
-    ("/ 16.0", "/ 255.0"): "what goes in is not the same, first in call 0",
-    ("padding='same'", "padding='valid'"): "the model has other weights: ",
+    ("images.reshape(", "images[::-1].reshape("): "the inputs are not the same, first in call 0",
+    ("/ 16.0", "/ 255.0"): "the inputs are not the same, first in call 0",
+    ("padding='same'", "padding='valid'"): "the model has different weights: ",
     ("MaxPooling2D", "AveragePooling2D"): "the predictions differ by up to ",
     ("with strategy.scope():", "if True:"): "the model predicts on 1 replica where 2 were asked for",
     ("for start in", "for start in [0] or"): "12 calls that predict became 1",

@@ -337,7 +337,7 @@ MISTAKES = {
     "B7": Mistake(
         "a file of weights gets another name, and the one who looks for it does not",
         "DIFFERENT",
-        "a file gave the old model its weights, and the new one none",
+        "the old model got its weights from a file, the new one did not",
         LOADS[1],
         LOADS[0],
     ),
@@ -350,7 +350,7 @@ MISTAKES = {
     "B10": Mistake(
         "the replicas do not divide the first batch",
         "DOES NOT RUN",
-        "Keras 3 under a strategy fails where the first batch of fit, of its validation or of evaluate does not divide",
+        "Keras 3 under a strategy fails if the number of replicas does not divide the first batch of fit, of its validation or of evaluate",
         *reversed(pair(PLAIN, gpus=3)),
         more=SMOKE,
     ),
@@ -370,7 +370,7 @@ MISTAKES = {
     "B13": Mistake(
         "a Lambda that closes over a tensor of the model",
         "DOES NOT RUN",
-        "; a symbolic tensor of the model (KerasTensor) came where numbers are computed, as in a Lambda or a loss",
+        "; a symbolic tensor of the model (KerasTensor) was used where numbers are computed, as in a Lambda or a loss",
         *reversed(pair(CLOSURE)),
         more=SMOKE,
     ),
@@ -384,7 +384,7 @@ MISTAKES = {
     "B15": Mistake(
         "a train_step that the parallel model did not use",
         "DIFFERENT",
-        "the new script trains by its own Net.train_step(), which the old parallel model did not have",
+        "the new script trains with its own Net.train_step(), which the old parallel model did not have",
         *reversed(OBEYED),
         more=SMOKE,
     ),
@@ -404,7 +404,7 @@ MISTAKES = {
     "B19": Mistake(
         "a loss object that holds a tensor of the model",
         "DOES NOT RUN",
-        "; a symbolic tensor of the model (KerasTensor) came where numbers are computed, as in a Lambda or a loss",
+        "; a symbolic tensor of the model (KerasTensor) was used where numbers are computed, as in a Lambda or a loss",
         *reversed(pair(HOLDS, loss="Weighed()")),
         more=SMOKE,
     ),

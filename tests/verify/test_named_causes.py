@@ -65,7 +65,7 @@ WRONG = [
     (", loss_weights=[1.0, 0.5]", "", "loss weights", "the loss weights of the outputs, 1, 0.5, became none"),
     ("[1.0, 0.5]", "[1.0, 0.6]", "loss weights", "became 1, 0.6"),
     (", (weight, weight))", ")", "sample weights", "sample weights are gone"),
-    ("> 0, 3.0, 1.0)", "> 0, 2.0, 1.0)", "sample weights", "the samples have other weights (mean "),
+    ("> 0, 3.0, 1.0)", "> 0, 2.0, 1.0)", "sample weights", "the samples have different weights (mean "),
     ('"he_normal"', '"glorot_normal"', "initial weights", "became GlorotNormal, it was HeNormal"),
     ("Constant(0.1)", "Constant(0.2)", "initial weights", "became Constant(value=0.2), it was Constant(value=0.1)"),
     ("Dropout(0.25)", "Dropout(0.5)", "dropout", "Dropout 0.25 became Dropout 0.5"),

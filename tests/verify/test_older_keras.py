@@ -25,7 +25,7 @@ NO_TF = "AttributeError: module 'keras.backend' has no attribute 'tf' (old.py:2)
 UNDEFINED = "NameError: name 'regularizers' is not defined (old.py:4)"
 STARRED = "from keras.layers import *\n" + OLD_SCRIPT
 UP_TO_2_3 = "is an argument of Keras 1, which standalone Keras takes up to 2.3.1: `tfmigrate runtimes --make tf1.15`"
-NEVER = "is an argument of Keras 1, which tf.keras takes in no version"
+NEVER = "is an argument of Keras 1, which tf.keras takes in none of the versions"
 
 
 @pytest.mark.parametrize(

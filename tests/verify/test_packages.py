@@ -137,7 +137,7 @@ def test_the_projects_pin_comes_first_and_gives_way_where_it_cannot_be_met(world
     assert "jinja2==2.10" in uv.read_text()
     found = provide(world("import jinja2, pandas\n", requirements_txt="pandas==9\n"))
     assert "pandas==1.0.3" in found.notes[0]
-    assert "pandas==9, as the requirements ask, could not be installed" in found.notes[1]
+    assert "pandas==9, as required, could not be installed" in found.notes[1]
 
 
 def test_what_has_no_wheel_is_named_and_the_others_are_there(world: Made, uv: Path) -> None:

@@ -201,7 +201,7 @@ def test_the_terminal_table_names_each_pair_and_control(tmp_path: Path) -> None:
 
 def test_a_terminal_of_80_columns_shows_everything(tmp_path: Path) -> None:
     report = build(tmp_path, Training(), replace(migrated(Training()), learning_rate=0.1), "DIFFERENT")
-    long = "restored on Keras 3, remainder shared evenly"
+    long = "restored on Keras 3, remainder split evenly"
     runs = (*report.runs, replace(report.runs[0], role=long))
     pairs = (*report.pairs, replace(report.pairs[0], old=long, new="migrated on Keras 3, optimizers of its time"))
     shown = printed(replace(report, runs=runs, pairs=pairs), 80)

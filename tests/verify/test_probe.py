@@ -612,7 +612,7 @@ def test_a_step_of_the_scripts_own(
         printed = [float(word) for word in run.stdout_path.read_text().split()]
         assert printed == pytest.approx([sum(losses[:4]) / 4, sum(losses[4:]) / 4], rel=1e-6)
         assert [shape for _, shape, _ in run.trace.models[0].weights] == [(4, 1), (1,)]
-        assert "no SGD probe for model 0: its training step is its own" in run.trace.notes
+        assert "no SGD probe for model 0: it has its own training step" in run.trace.notes
 
 
 @tensorflow

@@ -451,7 +451,7 @@ def test_with_nothing_at_all_it_is_landlocks_level_that_says_so(
 
 def test_a_level_that_is_not_to_be_had_is_an_error(choose: Choose, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandbox, "_missing", lambda level: "forbidden by the administrator")
-    with pytest.raises(UserError, match="--sandbox namespaces: forbidden by the administrator; --sandbox auto takes"):
+    with pytest.raises(UserError, match="--sandbox namespaces: forbidden by the administrator; --sandbox auto uses"):
         choose("namespaces")
 
 

@@ -130,7 +130,7 @@ def test_a_model_that_keras_itself_builds_otherwise_is_compared_on_one_keras(
     lab: Laboratory, options: dict[str, str]
 ) -> None:
     report = lab.finds("SMOKE PASSED" if options else "EQUIVALENT", building_otherwise(lab), **options)
-    assert "the old Keras builds another model than Keras 3 does from the same script" in report.alone
+    assert "the old Keras builds a different model than Keras 3 does from the same script" in report.alone
     assert {pair.old for pair in report.pairs} <= {"restored on Keras 3", "restored on Keras 2"}
 
 
@@ -147,7 +147,7 @@ def test_a_migration_that_builds_another_model_is_the_new_scripts_doing(lab: Lab
     lab.behaviour = broken(migrated="WeightsDiffer: the other run's initial weights do not fit model 0 (resnet50)")
     report = lab.verify()
     assert (report.verdict, report.exit_code, report.alone) == ("DIFFERENT", 1, "")
-    assert "the new script builds another model: the other run's initial weights do not fit" in report.reason
+    assert "the new script builds a different model: the other run's initial weights do not fit" in report.reason
 
 
 def test_a_new_script_that_never_trains_is_different(lab: Laboratory) -> None:
@@ -205,7 +205,7 @@ def dying(wrong: bool) -> Behaviour:
 
 def test_an_old_script_that_dies_behind_its_training_is_judged_by_that(lab: Laboratory) -> None:
     report = lab.finds("EQUIVALENT", dying(wrong=False))
-    assert "all the steps that the old script takes before it dies: genuine: old.py crashed: RuntimeError" in (
+    assert "all the steps that the old script takes before it crashes: genuine: old.py crashed: RuntimeError" in (
         report.reason
     )
     lab.finds("DIFFERENT", dying(wrong=True))
@@ -286,9 +286,9 @@ def test_data_that_old_libraries_make_otherwise_is_never_held_against_the_migrat
     lab: Laboratory, shifted: float
 ) -> None:
     report = lab.finds("EQUIVALENT", broken(genuine=replace(OLD, shifted=shifted)))
-    assert "which comes, as runs showed, from the data that its libraries make alone" in report.reason
+    assert "which runs showed to come only from the data that its libraries produce" in report.reason
     _, what, size = next(known for known in report.known if known[0] == "data of another TensorFlow")
-    assert "TensorFlow 1.15.0 and the libraries beside it (NumPy 1.19.5) make other data than today's" in what
+    assert "TensorFlow 1.15.0 and the libraries beside it (NumPy 1.19.5) produce different data than today's" in what
     assert f", values up to {shifted / (1 + shifted):.2g} of their size apart" in what
     assert size > 1e-4
     assert all(control.detected for control in report.controls)
@@ -382,7 +382,7 @@ def on_whole_batches(shown: Training | str = WHOLE, **parts: Training | str) -> 
             scale = wrong.gradient_scale * WHOLE.gradient_scale
             return replace(wrong, moving_averages=True, call="train_on_batch", gradient_scale=scale)
         if world.whole_batches:
-            assert world.role == "restored on Keras 3, batches not cut"
+            assert world.role == "restored on Keras 3, batches not split"
             return shown
         return replace(migrated(GAN)) if world.role == "migrated on Keras 2" else others(world, limits)
 
@@ -399,7 +399,7 @@ def test_batch_norm_over_whole_batches_is_no_fault_of_the_migration(
     assert "but for batch norm over whole batches" in report.headline
     assert "TFM432" in report.reason
     assert "batch norm over whole batches" in [name for name, _, _ in report.known]
-    assert ("restored on Keras 3, batches not cut", False, True) in [
+    assert ("restored on Keras 3, batches not split", False, True) in [
         (pair.old, pair.decides, pair.equivalent) for pair in report.pairs
     ]
     assert all(control.detected for control in report.controls)
@@ -483,7 +483,7 @@ def test_other_batches_count_where_a_second_run_has_them_too(lab: Laboratory, se
     first, again = (replace(migrated(OLD), data_seed=each) for each in (1, seed))
     behaviour = {"migrated on Keras 3, again": again, "migrated on Keras 2, again": again, "migrated": first}
     report = lab.finds(verdict, broken(**behaviour))
-    assert ("two runs of the new script were given different batches" in report.reason) == (seed == 2)
+    assert ("two runs of the new script got different batches" in report.reason) == (seed == 2)
 
 
 def test_a_new_script_that_differs_in_more_than_its_batches_is_not_run_again(lab: Laboratory) -> None:
@@ -543,7 +543,7 @@ def test_slow_runs_are_compared_by_the_steps_that_all_took(tmp_path: Path, monke
     report = lab.finds("EQUIVALENT", depth="default")
     assert "over the first 7 steps" in report.reason
     assert "own runs differ" not in report.reason
-    assert "a step takes long here: the first 7 steps are compared" in report.notes
+    assert "steps take long here: the first 7 steps are compared" in report.notes
     controls = [limits for world, limits, _ in lab.seen if world.role.startswith("control")]
     assert {(limits.exactly, limits.patience) for limits in controls} == {(7, None)}
     lab.finds("DIFFERENT", broken(migrated=replace(migrated(OLD), learning_rate=1.0)), depth="default")
@@ -740,7 +740,7 @@ def test_beside_a_run_that_dies_nothing_counts(lab: Laboratory) -> None:
 def test_a_remainder_found_beside_is_run_apart_afterwards(lab: Laboratory) -> None:
     report = lab.finds("EQUIVALENT", training(UNEVEN, migrated(UNEVEN)), jobs=8)
     assert [pair.old for pair in report.pairs if not pair.decides] == [
-        f"restored on Keras {keras}, remainder shared evenly" for keras in (3, 2)
+        f"restored on Keras {keras}, remainder split evenly" for keras in (3, 2)
     ]
 
 
@@ -760,7 +760,7 @@ def test_a_remainder_is_run_apart_and_every_step_is_judged(lab: Laboratory) -> N
     report = lab.finds("EQUIVALENT", training(UNEVEN, migrated(UNEVEN)))
     assert "remainder batch" in report.reason
     (first, *_) = report.pairs
-    assert first.old == "genuine, remainder shared evenly"
+    assert first.old == "genuine, remainder split evenly"
     assert first.comparison is not None
     assert len(first.comparison.judged_steps) == 9, "those after the first remainder too"
     assert max(pair.difference for pair in first.comparison.steps if pair.uneven) > 1e-4, "Keras reports another mean"
@@ -841,7 +841,7 @@ def test_a_wrong_validation_is_no_control_where_the_runs_end_before_any(lab: Lab
     report = lab.verify()
     assert "validated on the training data" not in {c.mutation for c in report.controls}
     (why,) = [one.why for one in report.left_out if one.mutation == "validated on the training data"]
-    assert why == "shows only after the steps that are compared"
+    assert why == "only shows after the compared steps"
 
 
 def test_nor_where_the_steps_that_are_compared_end_before_any(lab: Laboratory) -> None:
@@ -850,7 +850,7 @@ def test_nor_where_the_steps_that_are_compared_end_before_any(lab: Laboratory) -
     report = lab.finds("EQUIVALENT")
     assert "over the first 3 steps" in report.reason
     (why,) = [one.why for one in report.left_out if one.mutation == "validated on the training data"]
-    assert why == "shows only after the steps that are compared"
+    assert why == "only shows after the compared steps"
 
 
 def test_what_the_runs_printed_is_kept_where_asked(lab: Laboratory, tmp_path: Path) -> None:
@@ -970,12 +970,12 @@ def test_what_is_lost_beside_the_training_is_said_with_the_verdict(lab: Laborato
     lab.old.write_text(lab.old.read_text() + "stop = EarlyStopping(patience=3)\nsave = ModelCheckpoint('best.h5')\n")
     report = lab.finds("EQUIVALENT")
     assert report.reason.endswith(
-        "; outside the training, this differs: the old program makes EarlyStopping, the new one none "
+        "; outside the training, this differs: the old program creates EarlyStopping, the new one none "
         "(and 1 more, see the notes)"
     )
     assert [note for note in report.notes if note.startswith("outside the training")] == [
-        "outside the training, this differs: the old program makes EarlyStopping, the new one none",
-        "outside the training, this differs: the old program makes ModelCheckpoint, the new one none",
+        "outside the training, this differs: the old program creates EarlyStopping, the new one none",
+        "outside the training, this differs: the old program creates ModelCheckpoint, the new one none",
     ]
 
 
@@ -989,7 +989,7 @@ def dying_of_old_names(world: World, limits: Limits) -> Training | str:
 def test_where_old_names_stop_the_restored_script_it_runs_with_todays(lab: Laboratory) -> None:
     report = lab.finds("EQUIVALENT", dying_of_old_names, with_todays_names=lambda: {"nets.py": "today"})
     assert {pair.old for pair in report.pairs} == {"genuine", "restored on Keras 3", "restored on Keras 2"}
-    assert sum("The genuine run shows" in note for note in report.notes) == 1
+    assert sum("The genuine run confirms" in note for note in report.notes) == 1
     assert [world.overlay for world, _, _ in lab.seen if world.kind == "restored" and world.overlay] == [
         {"nets.py": "today"}
     ] * 2
@@ -1014,4 +1014,4 @@ def test_what_dies_of_something_else_too_is_told_as_it_was(lab: Laboratory) -> N
     lab.behaviour = broken(restored=OLD_NAMES)
     report = lab.verify(with_todays_names=lambda: {"nets.py": "today"})
     assert {pair.old for pair in report.pairs} == {"genuine"}
-    assert not any("The genuine run shows" in note for note in report.notes)
+    assert not any("The genuine run confirms" in note for note in report.notes)

@@ -88,7 +88,7 @@ def test_the_workers_parts_make_one_trace(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("workers", "replicas", "words"),
-    [(2, 3, "3 replicas cannot be shared out"), (2, 4, "use --workers 4")],
+    [(2, 3, "3 replicas cannot be divided"), (2, 4, "use --workers 4")],
 )
 def test_replicas_must_fit_the_workers(
     program: Path, monkeypatch: pytest.MonkeyPatch, workers: int, replicas: int, words: str

@@ -65,8 +65,8 @@ def _one_more(begun: Mapping[str, Module], context: Context) -> Iterator[CallCha
         for kind in kinds
     ]
     message = (
-        f"old Keras called the first of these layers '{first}_1', today's Keras calls it {first!r}, and the program uses "
-        f"such names: one unused {' and '.join(kinds)} before the others takes the name without a number"
+        f"old Keras called the first of these layers '{first}_1', today's Keras calls it {first!r}, and the program "
+        f"uses such names: one unused {' and '.join(kinds)} before the others takes the name without a number"
     )
     insert = Insert(place_for_function(facts.module, made), "\n".join(lines), rank=Rank.RULE)
     yield CallChange(codes.AUTOMATIC_NAMES, made[0], message, insert)

@@ -31,7 +31,7 @@ class Acted:
 
     @property
     def words(self) -> str:
-        return f"{self.callback} acts on another {self.watches} ({self.known}, a known difference)"
+        return f"{self.callback} acts on a different {self.watches} ({self.known}, a known difference)"
 
 
 def parted_by_callback(old: Trace, new: Trace, band: float) -> Acted | None:

@@ -8,17 +8,17 @@ from tfmigrate.verify.judge.optimizers import optimizer_name
 from tfmigrate.verify.run.trace import Trace
 
 ALWAYS = (
-    "every run starts from the old run's initial weights; what each script itself gives them is compared by mean and "
-    "spread, and value by value where a file gives it",
-    "batches come in one order: shuffling is off, and Python's and NumPy's streams start anew at each training call, "
-    "and for each batch that an iterator of the script makes; what shuffling was asked for is compared",
-    "dropout and noise are off; what was asked for is compared. What the script's own code draws in a model "
+    "every run starts from the old run's initial weights; each script's own initial values are compared by mean and "
+    "spread, and value by value if they come from a file",
+    "batches come in a fixed order: shuffling is off, and Python's and NumPy's random streams restart at each "
+    "training call, and for each batch of an iterator in the script; the shuffling that was asked for is compared",
+    "dropout and noise are off; the rates asked for are compared. What the script's own code draws in a model "
     "(K.random_normal, tf.random.uniform, tf.nn.dropout) comes from a fixed table",
-    "TF32 is off, and kernels are deterministic where the TensorFlow can make them so",
+    "TF32 is off, and kernels are deterministic if this TensorFlow supports it",
 )
 PREDICTING = (
-    "weights that no file gave are the old run's, so initializers are not compared",
-    "Python's and NumPy's streams start from one seed",
+    "weights that do not come from a file are the old run's, so initializers are not compared",
+    "Python's and NumPy's random streams start from one seed",
     *ALWAYS[-1:],
 )
 """Where nothing is trained."""
@@ -26,23 +26,23 @@ ADAMS = frozenset({"adam", "adamw", "adamax", "nadam"})
 WITH_RATES = ADAMS | {"rmsprop", "adadelta"}
 ROUNDED = "beta_1, beta_2 and rho are rounded to float32 on every side, as old Keras keeps them"
 HIDDEN = (
-    "; this hides that TensorFlow 1.15 and 2.3 form Adam's 1 - beta_2 in float32 and today's in float64, which makes "
-    "the old steps 6.4e-6 longer"
+    "; this hides that TensorFlow 1.15 and 2.3 compute Adam's 1 - beta_2 in float32 and today's in float64, which "
+    "makes the old steps 6.4e-6 longer"
 )
 COUNTER = (
-    "standalone Keras reads its optimizer's step counter before it adds to it, and weights before it updates them, "
-    "which it otherwise leaves to chance"
+    "standalone Keras reads its optimizer's step counter before incrementing it, and weights before updating them; "
+    "normally it leaves this order to chance"
 )
 PROBABILITIES = (
-    "crossentropy is computed from probabilities on every side, as it was behind multi_gpu_model, which cut them off "
-    "at 1e-7. This hides that today's Keras takes the logits in front of a softmax or sigmoid, so that a sample whose "
-    "loss was cut off, at 16.1, counts for more"
+    "crossentropy is computed from probabilities on every side, as it was after multi_gpu_model, cut off at 1e-7. "
+    "This hides that today's Keras uses the logits before a softmax or sigmoid, so that a sample whose loss was cut "
+    "off, at 16.1, counts for more"
 )
 
 
 BETWEEN_EPOCHS = (
     "Keras 3 calls on_epoch_end of a Sequence once more, before the first epoch, so one that shuffles there "
-    "shuffles once more: that call is left out"
+    "shuffles once more: that call is skipped"
 )
 
 

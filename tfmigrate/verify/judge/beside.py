@@ -153,10 +153,10 @@ def lost_callbacks(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> Iterat
     before, after = callbacks_of(old), callbacks_of(new)
     for name in sorted(before):
         if sum(before[name].values()) > sum(after.get(name, Counter()).values()):
-            yield f"the old program makes {name}, the new one {'fewer' if name in after else 'none'}"
+            yield f"the old program creates {name}, the new one {'fewer' if name in after else 'none'}"
         elif sum(before[name].values()) == sum(after[name].values()):
             for was, now in zip((before[name] - after[name]).elements(), (after[name] - before[name]).elements()):
-                yield f"the old program makes {name}({', '.join(was)}), the new one {name}({', '.join(now)})"
+                yield f"the old program creates {name}({', '.join(was)}), the new one {name}({', '.join(now)})"
 
 
 def callbacks_of(program: Mapping[str, bytes]) -> dict[str, Counter[tuple[str, ...]]]:

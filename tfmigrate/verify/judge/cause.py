@@ -42,8 +42,8 @@ def _unknown(e: Evidence) -> Divergence:
         if first == e.comparison.steps[0]:
             what = (
                 f"the first loss differs ({change}), from the same weights and the same batch: the model or its loss "
-                "computes differently; look at activations and masks, at the options of losses (from_logits, "
-                "label_smoothing), at loss_weights, and at the values of class and sample weights"
+                "computes something else; check activations and masks, loss options (from_logits, label_smoothing), "
+                "loss_weights, and the values of class and sample weights"
             )
         else:
             size = e.comparison.max_relative_difference
@@ -53,7 +53,7 @@ def _unknown(e: Evidence) -> Divergence:
             if (moved := optimizer.clipped(e) or optimizer.moved_epsilon(e)) is not None:
                 return Divergence("unknown", f"{what}; {moved}", first.epoch, first.step)
         return Divergence("unknown", f"unknown: {what}", first.epoch, first.step)
-    what = ", ".join(row.what for row in e.comparison.broken) or "no step was taken by both"
+    what = ", ".join(row.what for row in e.comparison.broken) or "there is no step that both took"
     return Divergence("unknown", f"unknown: {what}")
 
 

@@ -19,7 +19,7 @@ def of_crash(old: Trace, new: Trace, comparison: Comparison, error: str) -> Dive
         what = f"the new script built its model or optimizer outside the strategy's scope: {shorten(error)}"
         return Divergence("scope", what)
     if has_other_weights(new):
-        return Divergence("models", f"the new script builds another model: {shorten(error.partition(': ')[2])}")
+        return Divergence("models", f"the new script builds a different model: {shorten(error.partition(': ')[2])}")
     before = find(old, new, comparison) if new.steps or new.predictions else None
     if before is not None and before.kind in BEFORE_A_CRASH:
         return replace(before, cause=f"{before.cause}; then it crashed: {shorten(error)}")
@@ -66,8 +66,8 @@ def _uneven_first(error: str) -> str:
     if "AddN" not in error or "same size and shape" not in error:
         return ""
     return (
-        "; Keras 3 under a strategy fails where the first batch of fit, of its validation or of evaluate does not "
-        "divide by the replicas: choose a batch size that does"
+        "; Keras 3 under a strategy fails if the number of replicas does not divide the first batch of fit, of its "
+        "validation or of evaluate: choose a batch size that is a multiple"
     )
 
 
@@ -76,8 +76,8 @@ def _symbolic(error: str) -> str:
     if "'str' object has no attribute 'base_dtype'" not in error and "KerasTensor cannot be used" not in error:
         return ""
     return (
-        "; a symbolic tensor of the model (KerasTensor) came where numbers are computed, as in a Lambda or a loss that "
-        "holds one: hand it over as an input"
+        "; a symbolic tensor of the model (KerasTensor) was used where numbers are computed, as in a Lambda or a "
+        "loss that refers to one: pass it as an input"
     )
 
 

@@ -37,7 +37,7 @@ def coverage(trace: Trace) -> str:
         return f"{first} of {_asked(trace.cut)}" + (" and more training calls" if trace.cut.fit else "")
     before = f"{_count(trace.cut.fit, 'training call')}"
     if not trace.cut.steps:
-        return f"{first}, which are {before}; the next one, of {_asked(trace.cut)}, was not begun"
+        return f"{first}, which are {before}; the next one, of {_asked(trace.cut)}, was not started"
     return f"{first}: {before} and {_count(trace.cut.steps, 'step')} of the next one's {_asked(trace.cut)}"
 
 

@@ -68,9 +68,9 @@ def _rounded_data(old: Trace, new: Trace) -> KnownDifference | None:
     versions = [trace.start.numpy for trace in (old, new) if trace.start and trace.start.numpy]
     numpys = f" (NumPy {versions[0]} and {versions[1]})" if len(set(versions)) == 2 else ""
     what = (
-        f"{count} of {len(old.steps)} batches are not the same to the last bit, as two versions of a library round "
-        f"differently{numpys}; all their values agree within {batches.ROUNDED:.0e}. Largest difference of a value, "
-        "relative to the largest in its column or array"
+        f"{count} of {len(old.steps)} batches are not the same to the last bit, because two versions of a library "
+        f"round differently{numpys}; all their values agree within {batches.ROUNDED:.0e}. Largest difference of a "
+        "value, relative to the largest in its column or array"
     )
     return KnownDifference(ROUNDED_DATA, what, size)
 
@@ -94,8 +94,8 @@ def _remainder(
         return None
     where = steps[first]
     what = (
-        f"the batch at epoch {where.epoch}, step {where.step} does not divide by the replicas: multi_gpu_model takes "
-        "the mean over its samples, MirroredStrategy the mean of the replicas' means. "
+        f"the batch at epoch {where.epoch}, step {where.step} cannot be divided evenly among the replicas: "
+        "multi_gpu_model takes the mean over its samples, MirroredStrategy the mean of the replicas' means. "
         "Relative loss difference from there on"
     )
     return KnownDifference(REMAINDER, what, size)
@@ -129,9 +129,9 @@ def _narrow_normals(old: Trace, new: Trace) -> KnownDifference | None:
     if not names:
         return None
     what = (
-        f"{len(names)} weights begin with a spread 1.14 times as wide, {names[0]} for one: before 2.2 Keras cut "
-        "he_normal, glorot_normal and lecun_normal off at two standard deviations and did not widen them for it. Only "
-        "what a model begins with differs by that. Relative difference of the spread"
+        f"{len(names)} weights start with a spread 1.14 times as wide, for example {names[0]}: before 2.2 Keras cut "
+        "off he_normal, glorot_normal and lecun_normal at two standard deviations without compensating for it. Only "
+        "the initial weights differ by that. Relative difference of the spread"
     )
     return KnownDifference(NARROW_NORMALS, what, 1 / CUT_OFF - 1)
 
@@ -151,17 +151,17 @@ def _moving_statistics(old: Trace, new: Trace, band: float) -> KnownDifference |
         return None
     size, name = max(apart)
     what = (
-        f"{len(apart)} non-trainable weights {'ended with' if moment == 'final' else 'had'} other values"
-        f"{'' if moment == 'final' else ' after the first step'}, most of all {name}: multi_gpu_model updated "
-        "moving averages more than once a step, MirroredStrategy updates them once. "
-        f"{CORRECTED if starts_at_the_batch(old) and not starts_at_the_batch(new) else ''}"
-        "Training does not read them, validation does. Largest absolute difference"
+        f"{len(apart)} non-trainable weights {'ended with' if moment == 'final' else 'had'} other "
+        f"values{'' if moment == 'final' else ' after the first step'}, most of all {name}: multi_gpu_model updated "
+        "moving averages more than once per step, MirroredStrategy updates them once. "
+        f"{CORRECTED if starts_at_the_batch(old) and not starts_at_the_batch(new) else ''}Training does not read "
+        "them, validation does. Largest absolute difference"
     )
     return KnownDifference(BATCH_NORM, what, size)
 
 
 CORRECTED = (
-    "Keras before 2.3 also corrected them for beginning at zero: its first step set them to the statistics of the "
+    "Keras before 2.3 also corrected them for starting at zero: its first step set them to the statistics of the "
     "batch, where one step now moves them 1 - momentum of the way. "
 )
 
@@ -207,14 +207,14 @@ def _of_old_validation(old: Trace, epochs: tuple[EpochPair, ...], band: float) -
         return
     if _logs_last_batch_only(old):
         what = (
-            "Keras 2.3 logs the loss of the last validation batch, not their mean, where it trains on a generator. "
+            "when training on a generator, Keras 2.3 logs the loss of the last validation batch, not their mean. "
             "Relative difference"
         )
         yield KnownDifference(LAST_BATCH, what, size)
     if _weighs_validation(old):
         what = (
-            "Keras before 2.4, and tf.keras before 2.2, weigh the loss of a validation_split by class_weight, later "
-            "ones only that of training. Relative difference"
+            "Keras before 2.4, and tf.keras before 2.2, weight the loss of a validation_split by class_weight, "
+            "later ones only that of training. Relative difference"
         )
         yield KnownDifference(CLASS_WEIGHTED, what, size)
 
@@ -227,8 +227,8 @@ def _other_batches(old: Trace, epochs: tuple[EpochPair, ...], band: float) -> Kn
     if not on_iterator or size is None:
         return None
     what = (
-        "the first validation agrees; later ones take other batches of the iterator, because each system reads ahead "
-        "and starts anew in its own way. Relative difference"
+        "the first validation agrees; later ones take different batches of the iterator, because each system reads "
+        "ahead and restarts in its own way. Relative difference"
     )
     return KnownDifference(OTHER_BATCHES, what, size)
 
@@ -242,8 +242,8 @@ def _goes_on(old: Trace, epochs: tuple[EpochPair, ...], band: float) -> KnownDif
     if not standalone or not on_sequence or size is None:
         return None
     what = (
-        "the first validation agrees; standalone Keras begins each later one at the batch where the last one ended, "
-        "where validation_steps are fewer than the batches of the Sequence, and today's Keras at the first batch. "
+        "the first validation agrees; if validation_steps are fewer than the batches of the Sequence, standalone "
+        "Keras starts each later one at the batch where the last one ended, and today's Keras at the first batch. "
         "Relative difference"
     )
     return KnownDifference(GOES_ON, what, size)

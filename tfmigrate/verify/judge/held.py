@@ -52,7 +52,7 @@ def settle_steps(lab: Lab, reference: Run) -> None:
     common = frozenset.intersection(*(frozenset(step.place for step in trace.steps) for trace in traces))
     places = [step.place for step in reference.trace.steps if step.place in common]
     if places:
-        lab.settle_steps(places, f"a step takes long here: the first {len(places)} steps are compared")
+        lab.settle_steps(places, f"steps take long here: the first {len(places)} steps are compared")
 
 
 def measured_noise(lab: Lab, reference: Run, repeated: Run) -> float | None:

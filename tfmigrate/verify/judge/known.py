@@ -66,10 +66,10 @@ def without_remainder(lab: Lab, reference: Run) -> tuple[Run, KnownDifference | 
     pairs = [pair for pair in pair_steps(reference.trace, run.trace) if pair.uneven]
     first = pairs[0]
     what = (
-        f"the batch at epoch {first.epoch}, step {first.step} does not divide by the replicas: multi_gpu_model takes "
-        "the mean over its samples, MirroredStrategy the mean of the replicas' means. The old script ran once more "
-        "with such batches shared as MirroredStrategy shares them, and the new one is compared with that run: the "
-        "losses of all other steps, and the weights they all lead to. By this alone the old loss moves by up to"
+        f"the batch at epoch {first.epoch}, step {first.step} cannot be divided evenly among the replicas: "
+        "multi_gpu_model takes the mean over its samples, MirroredStrategy the mean of the replicas' means. The old "
+        "script ran once more with such batches split as MirroredStrategy splits them, and the new one is compared "
+        "with that run: the losses of all other steps, and the final weights. This alone moves the old loss by up to"
     )
     return run, KnownDifference(REMAINDER, what, noise(reference.trace, run.trace))
 
@@ -103,9 +103,9 @@ def but_for_rounding(lab: Lab, start: Run, pair: Pair, old: Run, new: Run) -> Pa
     if len(sizes) < len(late) or any(size > ROUNDING_SAFETY * own for size, own in sizes):
         return pair
     what = (
-        "every loss of the training agrees; where a gradient is next to nothing, its last digits decide which way the "
-        "optimizer moves a weight. Shown by a run: the old script from weights moved by one unit in their last place "
-        "ends as far from itself. Relative difference of weights or validation losses"
+        "every loss of the training agrees; if a gradient is almost zero, its last digits decide which way the "
+        "optimizer moves a weight. Confirmed by a run: started from weights changed by one unit in the last place, "
+        "the old script ends up as far from itself. Relative difference of weights or validation losses"
     )
     known = KnownDifference(ROUNDING, what, max(size for size, _ in sizes))
     return pair.explained_by(known, late)
@@ -133,9 +133,9 @@ def but_for_frozen(pair: Pair, genuine: Run, new: Run, restored: Run | None, ban
     if repaired.divergence is not None or repaired.comparison is None:
         return pair
     what = (
-        "Keras 3 leaves the regularizers of frozen layers out of the loss that it reports, Keras 2 and older add them. "
-        "Such a penalty is the same at every step and moves no weight; it was taken off the old losses before they "
-        "were compared. Largest penalty"
+        "Keras 3 leaves the regularizers of frozen layers out of the loss that it reports, Keras 2 and older add "
+        "them. Such a penalty is the same at every step and moves no weight; it was subtracted from the old losses "
+        "before the comparison. Largest penalty"
     )
     known = KnownDifference(FROZEN, what, max(constants.values()))
     return replace(repaired, comparison=replace(repaired.comparison, known=(*repaired.comparison.known, known)))
@@ -194,9 +194,10 @@ def but_for_data(pair: Pair, today: Pair, genuine: Run, restored: Run, new: Run,
     if not today.equivalent or not all(what in excusable or what.startswith(LED_TO) for what in broken):
         return pair
     what = (
-        f"{_libraries(genuine)} make other data than today's of the same old script{_apart(genuine, restored)}; "
-        "restored on today's TensorFlow, the old script has the new one's data, and agrees with it in everything. So "
-        "the verdict follows from that run; the genuine one judges the settings only. Relative loss difference"
+        f"{_libraries(genuine)} produce different data than today's for the same old "
+        f"script{_apart(genuine, restored)}; restored on today's TensorFlow, the old script has the new one's data "
+        "and agrees with it in everything. So the verdict follows from that run; the genuine one only judges the "
+        "settings. Relative loss difference"
     )
     known = KnownDifference(DATA, what, comparison.max_relative_difference)
     return pair.explained_by(known, comparison.broken, excused="" if comparison.losses_agree else DATA)
@@ -231,7 +232,8 @@ def but_for_drift(pair: Pair, genuine: Run, new: Run) -> Pair:
         return pair
     adam = any("adam" in compiled.optimizer.lower() for compiled in new.trace.compiles)
     what = (
-        "the script restored on today's TensorFlow agrees with the new one, on its own TensorFlow it drifts away slowly"
+        "the script restored on today's TensorFlow agrees with the new one, but on its own TensorFlow it drifts "
+        "away slowly"
     )
     what += "; Adam's steps are 6.4e-6 longer there, where 1 - beta_2 is rounded" if adam else ""
     for changed in dict.fromkeys(
@@ -291,14 +293,14 @@ def _of_optimizer(pair: Pair, genuine: Run, new: Run) -> Pair:
     assert pair.comparison is not None
     differences = dict.fromkeys(
         f"{describe(a)} of TensorFlow {genuine.trace.start.tensorflow if genuine.trace.start else '?'} and "
-        f"{describe(b)} of today's take other steps{formula(a, b)}"
+        f"{describe(b)} of today's take different steps{formula(a, b)}"
         for a, b in pair_compiles(genuine.trace, new.trace)
     )
     what = (
-        f"{'; '.join(differences)}. Shown by a run: restored on today's TensorFlow with the optimizers of its time, "
-        "the old script trains as it did; with today's, as the new one does. So the versions of Keras make the "
-        "difference, not the migration; whether today's optimizer will do is for you to decide. Relative loss "
-        "difference"
+        f"{'; '.join(differences)}. Confirmed by a run: restored on today's TensorFlow with the optimizers of its "
+        "time, the old script trains as it did; with today's, it trains like the new one. So the difference comes "
+        "from the versions of Keras, not from the migration; you decide whether today's optimizer is acceptable. "
+        "Relative loss difference"
     )
     known = KnownDifference(FORMULA, what, pair.comparison.max_relative_difference)
     return pair.explained_by(known, pair.comparison.broken, excused=FORMULA)

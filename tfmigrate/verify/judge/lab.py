@@ -310,7 +310,7 @@ def builds_otherwise(lab: Lab, reference: Run) -> str:
         old, new = (lab.runs.get(f"{kind} on Keras {keras}") for kind in ("restored", "migrated"))
         if old and new and crash.has_other_weights(old.trace) and crash.has_other_weights(new.trace):
             error = crash.shorten(old.message)
-            return f"the old Keras builds another model than Keras {keras} does from the same script ({error})"
+            return f"the old Keras builds a different model than Keras {keras} does from the same script ({error})"
     return ""
 
 
@@ -351,7 +351,7 @@ def _hung(lab: Lab, new: Run) -> str:
     ended = [run.seconds for run in lab.runs.values() if run.world.kind != "migrated" and run.ok]
     if new.trace.steps or new.trace.predictions or not ended or new.seconds < FASTER * max(ended):
         return ""
-    return f"the old script came to its end in {max(ended):.0f} seconds, so this is no matter of time"
+    return f"the old script finished in {max(ended):.0f} seconds, so time is not the problem"
 
 
 def replicas_of(run: Run) -> int:

@@ -59,8 +59,8 @@ def _of_argument(plan: Plan, run: Run, argument: str) -> str:
     if argument == "nb_epoch" and run.world.runtime.tensorflow_version >= (2, 0):
         return f"{what}, which fit() of tf.keras takes up to TensorFlow 1.15: {_making('tf1.15')}"
     return (
-        f"{what}, which tf.keras takes in no version that verify can run; standalone Keras (`import keras`) takes it "
-        f"up to {_LAST_WITH_ARGUMENTS}"
+        f"{what}, which tf.keras takes in none of the versions that verify can run; standalone Keras (`import "
+        f"keras`) takes it up to {_LAST_WITH_ARGUMENTS}"
     )
 
 

@@ -108,8 +108,8 @@ def formula(old: Compile, new: Compile) -> str:
         return ": its momentum now warms up in tens of steps instead of hundreds (TFM306)"
     if settings(old).get("momentum") or name in ("adamax", "adadelta"):
         return (
-            ": for the rows of an Embedding that a batch does not hold, tf.keras up to TensorFlow 2.10 left the "
-            "optimizer's memory as it was, which fades at every step now"
+            ": for the rows of an Embedding that are not in a batch, tf.keras up to TensorFlow 2.10 left the "
+            "optimizer's slots unchanged; now they decay at every step"
         )
     return ""
 

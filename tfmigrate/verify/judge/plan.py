@@ -25,10 +25,10 @@ NO_WORKERS = (
     "Keras 3 was left out: its fit does not run under MultiWorkerMirroredStrategy (3.15.1: ValueError, Attempt to "
     "convert a value (PerReplica...) with an unsupported type); Keras 2 does (TF_USE_LEGACY_KERAS=1)"
 )
-SHARED = ", remainder shared evenly"
+SHARED = ", remainder split evenly"
 NUDGED = ", weights nudged"
 OLD_OPTIMIZERS = ", optimizers of its time"
-WHOLE = ", batches not cut"
+WHOLE = ", batches not split"
 Keras = Literal[2, 3]
 
 
@@ -235,7 +235,7 @@ def root_of(script: Path, program: Path | None) -> Path:
 def module_name(file: Path, home: Path) -> str:
     """The name under which `python -m`, started in `home`, runs a file; raises UserError where it has none there."""
     if not file.is_relative_to(home):
-        raise UserError(f"{file} is not below {home}, so that `python -m` cannot run it from there; see --cwd")
+        raise UserError(f"{file} is not below {home}, so `python -m` cannot run it from there; see --cwd")
     parts = file.relative_to(home).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__main__" else parts)
 
@@ -293,7 +293,7 @@ def _of_genuine(genuine: Runtime | None, flavour: str, options: VerifyOptions) -
             missing = "no TensorFlow 1.14 to 2.15 was found, and no other has tf.estimator"
         else:
             missing = (
-                f"no old TensorFlow was found for a {flavour} script, so the old script ran only with "
+                f"no old TensorFlow was found for a {flavour} script, so the old script only ran with "
                 "multi_gpu_model restored on today's"
             )
         yield f"{missing}; `tfmigrate runtimes --make {recipe}` builds a genuine one"
@@ -310,11 +310,11 @@ def _replicas(options: VerifyOptions, tree: ast.Module) -> int:
     several = options.workers > 1
     replicas = options.replicas or replicas_written(tree) or (options.workers if several else DEFAULT_REPLICAS)
     if replicas % options.workers:
-        raise UserError(f"--workers {options.workers}: {replicas} replicas cannot be shared out among them")
+        raise UserError(f"--workers {options.workers}: {replicas} replicas cannot be divided among them")
     if several and replicas != options.workers and devices.visible() < replicas:
         raise UserError(
-            f"--workers {options.workers}: with fewer GPUs than replicas each worker has one replica, on the CPU, and "
-            f"{options.old} trains on {replicas}; use --workers {replicas}"
+            f"--workers {options.workers}: with fewer GPUs than replicas each worker has one replica, on the CPU, "
+            f"but {options.old} trains on {replicas}; use --workers {replicas}"
         )
     return replicas
 
@@ -337,7 +337,7 @@ def _chosen(python: Path | None, option: str, flavour: str) -> Runtime | None:
         return None
     runtime = runtimes.inspect(python, option)
     if runtime is None:
-        raise UserError(f"{option} {python}: not a Python 3 interpreter that can be run")
+        raise UserError(f"{option} {python}: not a working Python 3 interpreter")
     old = {"genuine estimator"} if flavour == "estimator" else {"genuine keras", "genuine tf.keras"}
     wanted = old if option == "--old-python" else {"keras 2", "keras 3"}
     if not wanted & set(runtime.kinds):

@@ -19,8 +19,8 @@ from tfmigrate.verify.run.world import Run
 
 CAUSES = {
     FORMULA: "the optimizers of current Keras",
-    DATA: "the data that its libraries make",
-    WHOLE_BATCHES: "batch norm over the whole batch, which train_on_batch of Keras 3 gives each replica (TFM432)",
+    DATA: "the data that its libraries produce",
+    WHOLE_BATCHES: "batch norm over the whole batch, which each replica gets from train_on_batch of Keras 3 (TFM432)",
 }
 """Of losses that part from the genuine run's, by the known difference that excuses them."""
 
@@ -44,7 +44,7 @@ def of_difference(lab: Lab, apart: list[Pair], pairs: tuple[Pair, ...]) -> str:
     restored = [pair for pair in pairs if not pair.decides and pair.kind != "crash"]
     if restored and all(pair.equivalent for pair in restored):
         reason += (
-            "; restored on today's TensorFlow the old script agrees with it, so the versions differ, not the scripts"
+            "; restored on today's TensorFlow, the old script agrees with it, so the versions differ, not the scripts"
         )
     return reason
 
@@ -78,13 +78,13 @@ def doubt(reference: Run, own_noise: float | None, band: float) -> str | None:
     if replicas_of(reference) < 2:
         did = "predicted" if reference.trace.predictions else "trained"
         return (
-            f"the old script {did} on one replica, so multi_gpu_model was not at work; "
-            "give the arguments with which it uses several GPUs (--args)"
+            f"the old script {did} on one replica, so multi_gpu_model was not used; pass the arguments with which it "
+            "uses several GPUs (--args)"
         )
     if not all(math.isfinite(step.loss) for step in reference.trace.steps):
         return "the old script's loss is not a number at some steps, so nothing after them can be compared"
     if any(math.isnan(output.largest) for call in reference.trace.predictions for output in call.outputs):
-        return "some of what the old script predicts is not a number, so that it cannot be compared"
+        return "some predictions of the old script are not numbers, so they cannot be compared"
     if own_noise is not None and own_noise > band:
         return (
             f"two runs of the old script with different thread counts already differ by {own_noise:.3g}, more than the "
@@ -101,7 +101,7 @@ def of_agreement(
     if missed:
         return "INCONCLUSIVE", f"the runs agree, but so does a wrong migration: {', '.join(missed)}"
     if len(results) < trials.ENOUGH:
-        return "INCONCLUSIVE", f"the runs agree, but only {len(results)} wrong migrations could be made to compare with"
+        return "INCONCLUSIVE", f"the runs agree, but only {len(results)} wrong migrations could be run for comparison"
     counted = [pair.comparison for pair in pairs if pair.decides and pair.comparison]
     # Where a known difference explains the losses, those of the restored run are what the migration is judged by.
     deciding = [comparison for comparison in counted if not comparison.excused] or [
@@ -130,7 +130,7 @@ def _detected(made: int, left_out: Sequence[LeftOut]) -> str:
     possible = made + sum(control.possible for control in left_out)
     if possible == made:
         return f"{made} wrong migrations were all detected"
-    return f"{made} of {possible} possible wrong migrations were made and all detected"
+    return f"{made} of {possible} possible wrong migrations were run and all detected"
 
 
 def _excused(counted: Sequence[Comparison]) -> str:
@@ -141,8 +141,7 @@ def _excused(counted: Sequence[Comparison]) -> str:
         return ""
     causes = " and ".join(sorted({CAUSES[comparison.excused] for comparison in excused}))
     return (
-        f"; from those of the old script they differ by up to {apart:.2g}, which comes, as runs showed, from "
-        f"{causes} alone"
+        f"; they differ from those of the old script by up to {apart:.2g}, which runs showed to come only from {causes}"
     )
 
 
@@ -153,5 +152,7 @@ def _listed_separately(counted: Sequence[Comparison]) -> str:
     if known:
         words += f"; known differences of the two systems, listed separately: {', '.join(sorted(known))}"
     if any(validation_known(comparison) == BATCH_NORM and not comparison.validated_alike for comparison in counted):
-        words += "; they hide what validation losses would show, so check that both scripts validate on the same data"
+        words += (
+            "; they hide differences in the validation losses, so check that both scripts validate on the same data"
+        )
     return words

@@ -34,8 +34,9 @@ def judge(lab: Lab, reference: Run) -> Report | None:
     doubt = reasons.doubt(reference, None, math.inf)
     if doubt is None and has_remainder(reference.trace) and not crashed:
         doubt = (
-            "both reach the end of step 1, but the first batch does not divide by the replicas, so the two systems "
-            "report other means of its loss; run verify without --smoke, which compares the other steps"
+            "both reach the end of step 1, but the first batch cannot be divided evenly among the replicas, so the "
+            "two systems report different means of its loss; run verify without --smoke, which compares the other "
+            "steps"
         )
     if doubt:
         return concluded(lab, "INCONCLUSIVE", doubt, pairs)
@@ -81,6 +82,6 @@ def _agreement(pairs: tuple[Pair, ...]) -> str:
     if comparison.predictions:
         what = "predict the same"
     return (
-        f"old and new {what} (largest relative difference {size:.2g}, tolerance {comparison.tolerance:.2g}); "
-        "nothing else was looked at: run verify without --smoke before you trust it"
+        f"old and new {what} (largest relative difference {size:.2g}, tolerance {comparison.tolerance:.2g}); nothing "
+        "else was compared: run verify without --smoke before you trust it"
     )

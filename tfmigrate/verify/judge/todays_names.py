@@ -34,6 +34,6 @@ def run_again(lab: Lab, reference: Run) -> None:
     helped = [crash.shorten(old.message) for old, new in zip(died, again, strict=True) if new.ok]
     if helped:
         lab.remarks.append(
-            f"{'; '.join(helped)}: names and arguments of old Keras were rewritten there, by the same rules as in the "
-            "new script. The genuine run shows that these rewrites are right"
+            f"{'; '.join(helped)}: names and arguments of old Keras were rewritten there by the same rules as in the "
+            "new script. The genuine run confirms these rewrites"
         )

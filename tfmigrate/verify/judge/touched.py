@@ -120,5 +120,5 @@ def why_left_out(mutant: Mutant, subjects: frozenset[Subject], made: Collection[
     if mutant.subject not in subjects:
         return f"the migration changes nothing about the {mutant.subject}"
     if mutant.subject in made:
-        return f"another mistake about the {mutant.subject} was made"
-    return "a run takes long here, and enough other mistakes were made"
+        return f"another mistake about the {mutant.subject} was run"
+    return "a run takes long here, and enough other mistakes were run"

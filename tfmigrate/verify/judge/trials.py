@@ -151,13 +151,13 @@ class _Bench:
         if divergence is None:
             right = self.lab.runs[self.right.role].trace
             if mutant.may_do_nothing and same_run(right, ended.trace, 1 if self.short else None):
-                return "does nothing here, its run equals the right one throughout"
+                return "has no effect here: its run equals the right one throughout"
             if comparison and mutant.expected == {"validation"} and (known := validation_known(comparison)):
                 return f"validation losses could not be judged: {known}"
             if mutant.subject in BROUGHT_BY_NONE:
-                return "not seen in a program as small as this, and no migration brings it"
+                return "not visible in a program this small, and no migration introduces it"
             if self._is_later(mutant, right):
-                return "shows only after the steps that are compared"
+                return "only shows after the compared steps"
         # A mutant that dies of anything but the mistake made in it was not detected, it just did not run.
         detected = divergence is not None and (divergence.kind != "crash" or "crash" in mutant.expected)
         steps = comparison.common if comparison else ()

@@ -24,7 +24,7 @@ def why_unsteady(lab: Lab, apart: Sequence[Pair], start: Run, band: float) -> st
     if divergence is None or divergence.kind != "data":
         return ""
     return (
-        f"two runs of the new script were given different batches ({divergence.cause}), so its data depend on what "
-        "differs from run to run, such as which of two processes is faster, and cannot be compared: try one process "
-        "or thread, or seed each of them"
+        f"two runs of the new script got different batches ({divergence.cause}), so its data depends on something "
+        "that differs from run to run, such as which of two processes is faster, and cannot be compared: try one "
+        "process or thread, or seed each of them"
     )

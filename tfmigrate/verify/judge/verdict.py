@@ -51,8 +51,8 @@ def _judge(lab: Lab) -> Report:
     lab.begin_anew(
         replace(plan, deterministic=False),
         f"on GPUs, an operation of the program has no deterministic form ({crash.shorten(lacking[0].message)}): all "
-        "scripts were run once more without determinism, and what two runs of the old script then differ by sets the "
-        "tolerance",
+        "scripts were run once more without determinism, and the difference between two runs of the old script sets "
+        "the tolerance",
     )
     return _judge_once(lab)
 
@@ -116,7 +116,7 @@ def _with_reservations(
         more = f" (and {len(lost) - 1} more, see the notes)" if len(lost) > 1 else ""
         reason += f"; outside the training, this differs: {lost[0]}{more}"
     if lab.died:
-        reason += f"; these are all the steps that the old script takes before it dies: {crash.shorten(lab.died)}"
+        reason += f"; these are all the steps that the old script takes before it crashes: {crash.shorten(lab.died)}"
     return reason
 
 

@@ -85,7 +85,7 @@ def _judge(lab: Lab, pairs: int) -> Report:
         return _report(lab, "COULD NOT RUN", why)
     looks = plan(pairs)
     if not looks:
-        return _report(lab, "INCONCLUSIVE", f"{pairs} pairs of runs are too few; {FEWEST} at least can decide anything")
+        return _report(lab, "INCONCLUSIVE", f"{pairs} pairs of runs are too few; at least {FEWEST} are needed")
     seeds = range(FIRST_SEED, FIRST_SEED + pairs)
     first = _first_run(lab, seeds[0])
     if first is None:
@@ -103,8 +103,8 @@ def _judge(lab: Lab, pairs: int) -> Report:
     fixed = [name for name, values in old.items() if limits[name] <= SPREADLESS * max(map(abs, values))]
     if fixed:
         reason = (
-            f"the old script's {fixed[0]} does not depend on the seed, so there is no measure of how far it may move; "
-            "compare step by step instead (verify without --as-written)"
+            f"the old script's {fixed[0]} does not depend on the seed, so there is no measure of how much it may "
+            "vary; compare step by step instead (verify without --as-written)"
         )
         return _report(lab, "INCONCLUSIVE", reason)
     return _compare(lab, olds, old, limits, looks)
@@ -113,8 +113,8 @@ def _judge(lab: Lab, pairs: int) -> Report:
 def _nothing_to_compare(first: Run) -> str:
     """Why the losses of a run of the old script say nothing about the migration; empty where they do."""
     if first.trace.predictions:
-        return "the old script trains nothing: compare what it predicts (verify without --as-written)"
-    return "the old script trained on one replica; give it its arguments (--args)" if replicas_of(first) < 2 else ""
+        return "the old script trains nothing: compare its predictions (verify without --as-written)"
+    return "the old script trained on one replica; pass its arguments (--args)" if replicas_of(first) < 2 else ""
 
 
 def _judged_quantities(lab: Lab, olds: Sequence[Run]) -> dict[str, list[float]]:

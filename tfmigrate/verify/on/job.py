@@ -181,7 +181,7 @@ def _runtime_like(wanted: Runtime) -> Runtime:
         else:
             if fits(built):
                 return built
-    raise UserError(f"there is no {wanted.label}: {reason}; see `tfmigrate runtimes`")
+    raise UserError(f"{wanted.label} is not available: {reason}; see `tfmigrate runtimes`")
 
 
 def _recipes(wanted: Runtime) -> Sequence[str]:

@@ -66,7 +66,7 @@ def training_call(original, name, adapter, recorder):
             source = source_of(arguments["validation_data"])
             limits.shorten_validation(arguments, signature, source, recorder.budget.steps)
         if recorder.config["world"] == "migrated" and "generator" in (asked["source"], asked["validation"]):
-            pipelines.keep_buffers("an iterator of Python")
+            pipelines.keep_buffers("a Python iterator")
         if asked["source"] == "sequence":
             passes.go_on(arguments, steps, recorder)
             data = arguments.get("x", arguments.get("generator"))

@@ -55,7 +55,7 @@ def begin(config):
         try:
             users = leave_host(NEW_MOUNTS | NEW_PROCESSES | NEW_IPC)
         except OSError as error:
-            confined.left.append("the script could see and change what is not its own: no namespaces (%s)" % error)
+            confined.left.append("the script could see and change things outside its copy: no namespaces (%s)" % error)
             level = "landlock"
     in_a_new_process(level, config, confined, writable, changing)
     limit(config, users or level == "bubblewrap" and os.getuid() != 0)
@@ -67,7 +67,7 @@ def begin(config):
         confined.left.append(
             "the script was not confined"
             if LINUX
-            else "only Linux can keep a script from writing outside its scratch folder"
+            else "only on Linux can a script be kept from writing outside its scratch folder"
         )
     if level == "bubblewrap":
         confined.holds.insert(0, level)
@@ -174,7 +174,7 @@ def join(group, confined):
         with open(os.path.join(group, "cgroup.procs"), "w") as file:
             file.write(str(os.getpid()))
     except OSError as error:
-        confined.left.append("memory and processes were watched, and not limited by the kernel: %s" % error)
+        confined.left.append("memory and processes were watched, but not limited by the kernel: %s" % error)
     else:
         confined.holds.append("cgroup")
 
@@ -197,9 +197,11 @@ def own_files(config, confined, writable, changing):
     if not attempt(mounts.read_only, writable):
         confined.left.append("the script could change files outside its scratch folder: %s" % failed[-1])
     if not attempt(mounts.own_devices, writable[0], config["shared_memory"]):
-        confined.left.append("the script could use all devices, and /dev/shm with other programs: %s" % failed[-1])
+        confined.left.append((
+            "the script could use all devices, and shared /dev/shm with other programs: %s"
+        ) % failed[-1])
     elif not attempt(mounts.own_temporary, writable[0], writable, changing):
-        confined.left.append("the script had the /tmp of all, to read: %s" % failed.pop())  # which protects as well
+        confined.left.append("the script could read the shared /tmp: %s" % failed.pop())  # which protects as well
     if not attempt(own_processes, config["tasks"]):
         confined.left.append("the script saw all processes: %s" % failed[-1])
     if not failed:
@@ -221,7 +223,7 @@ def apart_in_part(confined, writable, changing):
         mounts.keep_to_itself()
         mounts.own_temporary(writable[0], writable, changing)
     except OSError as error:
-        confined.left.append("the script could write to /tmp: it could not be given its own (%s)" % error)
+        confined.left.append("the script could write to /tmp, because it could not get its own (%s)" % error)
 
 
 # -- this process

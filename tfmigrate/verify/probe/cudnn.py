@@ -9,7 +9,7 @@ LAYERS = {
     "CuDNNLSTM": ("LSTM", {"recurrent_activation": "sigmoid"}),
     "CuDNNGRU": ("GRU", {"recurrent_activation": "sigmoid", "reset_after": True}),
 }
-ONE_BIAS = ", whose one bias takes one step where CuDNNLSTM's two, which it adds up, took one each"
+ONE_BIAS = ", whose single bias takes one step, while the two biases that CuDNNLSTM adds took one each"
 
 
 def install(found, machine, recorder):

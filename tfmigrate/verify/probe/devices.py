@@ -295,6 +295,6 @@ def device_of(name, machine):
         return name
     if int(index or 0) >= machine.replicas:
         raise ValueError(
-            "the script asks for %s, but this run has %d replicas: run it with more" % (name, machine.replicas)
+            "the script requests %s, but this run has %d replicas: run it with more" % (name, machine.replicas)
         )
     return machine.devices[int(index or 0)]

@@ -261,8 +261,8 @@ class EagerKeras(object):
             recorder.note(
                 "model %d: losses are recorded as its own training step reports them" % entry.index
                 if own_step
-                else "model %d: this Keras hides its loss metric, so that the losses recorded "
-                "are means over the epoch so far" % entry.index
+                else "model %d: this Keras hides its loss metric, so the recorded losses are means over the epoch "
+                     "so far" % entry.index
             )
         whole_in_each = call.name == "train_on_batch" and self.flavour.is_keras3
         leaves, content = self.batch.whole(whole_in_each)
@@ -296,7 +296,7 @@ class EagerKeras(object):
         entry, gradient = call.entry, self.batch.gradient()
         scaled = "LossScale" in type(model.optimizer).__name__
         if own_step or scaled or not gradient or entry.initial is None:
-            why = "its loss is scaled" if scaled else "its training step is its own"
+            why = "its loss is scaled" if scaled else "it has its own training step"
             self.recorder.note("no SGD probe for model %d: %s" % (entry.index, why))
             return
         moved = [

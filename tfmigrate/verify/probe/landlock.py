@@ -32,7 +32,7 @@ def write_only_to(places):
     """From now on this process, and what it starts, writes to these files and folders alone. Raises OSError."""
     known = version()
     if known < KNOWS_TRUNCATION:
-        raise system.Unable("this needs Landlock as Linux has it from 6.2")
+        raise system.Unable("this needs the Landlock of Linux 6.2 or later")
     masks = (ANY_WRITE, 0, SIGNALS) if known >= KNOWS_SIGNALS else (ANY_WRITE,)
     attributes = struct.pack("=%dQ" % len(masks), *masks)
     rules = system.syscall(CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint32(0))

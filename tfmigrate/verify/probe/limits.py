@@ -19,7 +19,7 @@ def shorten(arguments, signature, source, config):
     if samples:
         size = batch_size(arguments, data, source)
         if size is None:
-            return "--subset does not limit a generator, whose batch size is not known; --steps does"
+            return "--subset does not limit a generator, because its batch size is unknown; --steps does"
         steps = min(steps or samples, max(1, samples // size))
     if not steps:
         return None

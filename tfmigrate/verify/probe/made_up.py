@@ -43,8 +43,8 @@ def offering(original, recorder):
             path = os.path.join(os.path.expanduser("~"), ".keras", "models", name)
             FILES[path] = name
             recorder.note(
-                "%s could not be downloaded (%s): made-up weights of the right shapes stand in for it, the "
-                "same for the old script and the new one" % (name, str(error).strip().split("\n")[0][:200])
+                "%s could not be downloaded (%s): made-up weights of the right shapes replace it, the same for the "
+                "old and the new script" % (name, str(error).strip().split("\n")[0][:200])
             )
             return path
 

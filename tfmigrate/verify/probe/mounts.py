@@ -56,7 +56,7 @@ def keep_to_itself():
 def set_read_only(place, wanted, everywhere=False):
     """`everywhere`: what is mounted beneath too."""
     if system.kernel() < (5, 12):
-        raise system.Unable("this needs mount_setattr as Linux has it from 5.12")
+        raise system.Unable("this needs mount_setattr (Linux 5.12 or later)")
     attributes = struct.pack("=4Q", READ_ONLY_ATTRIBUTE * wanted, READ_ONLY_ATTRIBUTE * (not wanted), 0, 0)
     system.syscall(SET_ATTRIBUTES, ctypes.c_int(HERE), place.encode(), ctypes.c_uint(ALL_BENEATH * everywhere),
                    attributes, ctypes.c_size_t(len(attributes)))

@@ -8,7 +8,10 @@ whatever Keras. An epoch that verify makes shorter is the first steps of the one
 import math
 
 SEQUENCES = ("Sequence", "PyDataset")
-REMARK = "epochs that are not the whole of a Sequence go on where the last one ended, as in Keras 2.3 and TensorFlow 1"
+REMARK = (
+    "epochs that do not use the whole of a Sequence continue where the last one ended, as in Keras 2.3 and "
+    "TensorFlow 1"
+)
 
 
 def go_on(arguments, given, recorder):

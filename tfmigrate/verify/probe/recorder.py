@@ -232,7 +232,7 @@ class Recorder(object):
         index = self.predictor(model, adapter)
         inputs, answers = predictions.arrays_of(data), predictions.arrays_of(outputs)
         if answers is None:
-            self.note("what %s of %s answers is not an array, so it could not be recorded" % (call, model.name))
+            self.note("the result of %s of %s is not an array, so it could not be recorded" % (call, model.name))
         fingerprint, sketch = (None, None) if inputs is None else predictions.content(inputs)
         full = self.predictions < predictions.IN_FULL
         rows = len(answers[0]) if answers else None
@@ -323,8 +323,8 @@ class Recorder(object):
         penalty = facts.frozen_penalty(call.entry.model)
         if penalty:
             self.note(
-                "model %d: the penalties of its frozen weights are counted here; Keras 3 leaves them out of the loss, "
-                "which trains the same" % call.entry.index
+                "model %d: the penalties of its frozen weights are included here; Keras 3 leaves them out of the "
+                "loss, which does not change the training" % call.entry.index
             )
         return penalty
 

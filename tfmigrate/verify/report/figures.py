@@ -93,10 +93,11 @@ def draw(report: Report, folder: Path) -> tuple[Picture, ...]:
         return ()
     if report.predicts:
         caption = (
-            "Some of the values that both scripts predict, spread evenly. Where they agree, points lie on the line."
+            "A sample of the values that both scripts predict, spread evenly. If they agree, the points are on "
+            "the line."
         )
         first = _saved(lambda shape: predictions(report, pairs, shape), folder, "predictions.png", caption)
-        left = "The largest relative difference in each call, in which every value has a share."
+        left = "The largest relative difference in each call, to which every value contributes."
     else:
         caption = "The loss of each training batch, and the validation loss at each epoch's end."
         first = _saved(lambda shape: curves(pairs, shape), folder, "curves.png", caption)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 ROLES = {
     "genuine": "the old script on a TensorFlow of its time",
-    "restored": "the old script on today's, with multi_gpu_model put back",
+    "restored": "the old script on today's TensorFlow, with multi_gpu_model put back",
     "migrated": "the new script",
 }
 """What the first word of a run's role means."""

@@ -159,7 +159,9 @@ class _Attempt:
         stood = standing(output / STANDING, program)
         outcome, message = outcome_of(world, recorded, ended, limits, stderr_path, stood)
         weaker = (
-            [f"{confinement.level} was the strongest sandbox here: {confinement.weaker}"] if confinement.weaker else []
+            [(f"{confinement.level} was the strongest sandbox available: {confinement.weaker}")]
+            if confinement.weaker
+            else []
         )
         remarks = (*notes, *weaker, *recorded.notes)
         return Run(

@@ -45,7 +45,7 @@ def why_it_cannot_start(world: World) -> str:
         return ""
     packages = " ".join(dict.fromkeys(PACKAGES.get(name, name) for name in lacking))
     return (
-        f"{world.role}: {world.script} imports {', '.join(lacking)}, which {world.runtime.label} lacks, so nothing was "
-        f"run; where it is a package: uv pip install --python {world.runtime.python} {packages}; where it is a file of "
-        "the program, name its folder with --cwd"
+        f"{world.role}: {world.script} imports {', '.join(lacking)}, which {world.runtime.label} lacks, so nothing "
+        f"was run; if it is a package: uv pip install --python {world.runtime.python} {packages}; if it is a file of "
+        "the program, pass its folder with --cwd"
     )

@@ -69,7 +69,7 @@ def outcome_of(
             "memory": f"{limits.memory_bytes >> 20} MiB of memory",
             "processes": f"{limits.processes} processes",
         }[ended.reason]
-        whose = f", together with {ended.beside} runs beside it," if ended.beside else ""
+        whose = f", together with {ended.beside} concurrent runs," if ended.beside else ""
         return "over a limit", f"{who} {words} {amount}{whose} and was ended ({option} allows more)"
     if ended.reason == "stopped":
         return "crashed", f"{who} {STOPPED}"
@@ -82,9 +82,9 @@ def outcome_of(
     if recorded.predictions:
         return "predicted", ""
     if not recorded.steps:
-        what = "never trained a model with fit or train_on_batch, nor called predict of one"
-        few = f"; its data may be too few for {world.replicas} replicas: see --replicas"
-        return "trained nothing", f"{who} ran to its end but {what}{few if world.replicas > 2 else ''}"
+        what = "never trained a model with fit or train_on_batch, nor called predict"
+        few = f"; it may have too little data for {world.replicas} replicas: see --replicas"
+        return "trained nothing", f"{who} finished but {what}{few if world.replicas > 2 else ''}"
     return "trained", ""
 
 
@@ -115,18 +115,18 @@ def hint(error: str, world: World, last: str = "") -> str:
         return f"{last}; --args gives a script its command line"
     if error.startswith("ImportError: attempted relative import"):
         return (
-            "; verify runs a file, as `python FILE` does, and no module of a package: give it a script that imports the"
-            " package, and the folder that holds both with --cwd"
+            "; verify runs a file, as `python FILE` does, not a module of a package: pass a script that imports the "
+            "package, and the folder that contains both with --cwd"
         )
     missing = re.match(r"(?:ModuleNotFound|Import)Error: No module named '([^'.]+)'?", error)
     if missing and missing[1] not in ("keras", "tensorflow"):
         package = PACKAGES.get(missing[1], missing[1])
         how = f"uv pip install --python {world.runtime.python} {package}"
         if world.kind == "genuine":
-            how = f"name {package} in the program's requirements.txt, and these runs get it"
-        return f"; where it is a package: {how}; where it is a file of the program, name its folder with --cwd"
+            how = f"add {package} to the program's requirements.txt, and these runs get it"
+        return f"; if it is a package: {how}; if it is a file of the program, pass its folder with --cwd"
     if error.startswith(("PermissionError", "OSError: [Errno 30]")):
-        return "; verify lets a script write only in its own copy of the program, a home folder and a /tmp of its own"
+        return "; verify only lets a script write to its own copy of the program, home folder and /tmp"
     if error.startswith("FileNotFoundError"):
         return "; verify runs a script in a copy of its folder, with an empty home folder (see --cwd, --env)"
     return ""
@@ -141,7 +141,7 @@ def _died(exit_code: int | None, stderr: Path) -> str:
         except ValueError:
             name = f"signal {-exit_code}"
         return f"was killed by {name}{last}"
-    return f"ended with exit code {exit_code} and without reporting to the probe{last}"
+    return f"ended with exit code {exit_code} without reporting to the probe{last}"
 
 
 def _last_line(stderr: Path) -> str:

@@ -144,13 +144,13 @@ def _said_of(
     if installed:
         yield (
             f"{runtime.label} lacks packages that the script imports; {', '.join(installed)} were put on the path of "
-            f"its runs (as the requirements pin them, else as of {_until(runtime)} where that fits what it has), and "
-            "the runtime itself is as it was (--no-packages leaves them out)"
+            f"its runs (as pinned by the requirements, else as of {_until(runtime)} if that fits the runtime), and "
+            "the runtime itself is unchanged (--no-packages leaves them out)"
         )
     there = {str(canonicalize_name(name)): version for name, _, version in (pin.partition("==") for pin in installed)}
     asked = {name: Requirement(required[name]) for name in packages if name in required and name in there}
     if unmet := [required[name] for name, asks in asked.items() if not asks.specifier.contains(there[name])]:
-        yield f"{', '.join(unmet)}, as the requirements ask, could not be installed for this runtime"
+        yield f"{', '.join(unmet)}, as required, could not be installed for this runtime"
     if absent := sorted(set(packages) - there.keys()):
         yield f"no wheel of {', '.join(absent)} fits {runtime.label}"
 

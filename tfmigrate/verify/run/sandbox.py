@@ -43,7 +43,7 @@ def choose(asked: Asked) -> Sandbox:
     """
     if asked == "none" or not sys.platform.startswith("linux"):
         if asked not in ("auto", "none"):
-            raise UserError(f"--sandbox {asked}: only Linux has that")
+            raise UserError(f"--sandbox {asked}: only available on Linux")
         return Sandbox("none")
     tried: dict[Level, str] = {"namespaces": "", "bubblewrap": "", "landlock": ""}
     for level in tried if asked == "auto" else (asked,):
@@ -52,7 +52,7 @@ def choose(asked: Asked) -> Sandbox:
             return Sandbox(level, "; ".join(f"no {name}: {why}" for name, why in tried.items() if why))
         tried[level] = problem
     if asked != "auto":
-        raise UserError(f"--sandbox {asked}: {tried[asked]}; --sandbox auto takes what this system has")
+        raise UserError(f"--sandbox {asked}: {tried[asked]}; --sandbox auto uses what this system has")
     return Sandbox("landlock", "; ".join(f"no {name}: {why}" for name, why in tried.items()))
 
 

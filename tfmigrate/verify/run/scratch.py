@@ -109,7 +109,7 @@ def _not_copied(folder: Path, name: str, source: Path, largest: int) -> str | No
             return ""
         above = (parent for parent in (folder, *folder.parents) if parent.is_relative_to(source))
         if path.is_symlink() and any(outer.samefile(path) for outer in above):
-            return "was not copied to the run: it is a link to a folder that it lies in"
+            return "was not copied to the run: it is a link to a folder that contains it"
     elif not stat.S_ISREG(state.st_mode):
         return f"was not copied to the run: it is {what_is(state.st_mode)}"
     elif state.st_size > largest:

@@ -33,7 +33,7 @@ def counted_from(e: Evidence) -> Divergence | None:
     """`initial_epoch`: a schedule or a file name that goes by the epoch's number is another then."""
     for fit, (old, new) in _epochs_taken(e).items():
         if old and new and min(old) != min(new):
-            what = f"the epochs count from {min(new)} where they counted from {min(old)} (initial_epoch)"
+            what = f"epochs are counted from {min(new)} instead of {min(old)} (initial_epoch)"
             return Divergence("epochs", what, min(new), 0, fit if len(e.old.fits) > 1 else None)
     return None
 
@@ -46,13 +46,13 @@ def ended(e: Evidence) -> Divergence | None:
     for fit, (old, new) in _epochs_taken(e).items():
         if len(old) == len(new):
             continue
-        ended = f"training ended after {_epochs_of(new)} where it ended after {_epochs_of(old)}"
+        ended = f"training ended after {_epochs_of(new)} instead of {_epochs_of(old)}"
         checked = validation(e)
         if checked is not None:
             return replace(checked, cause=f"{checked.cause}, and {ended}")
         look = without_callbacks(e) or watched_in_vain(e.old, e.new) or _metrics_gone(e)
-        look = look or "look at EarlyStopping, its monitor and its patience"
-        what = f"{ended}, though all losses to there agree: {look}"
+        look = look or "check EarlyStopping, its monitor and its patience"
+        what = f"{ended}, though all losses up to there agree: {look}"
         return Divergence("data", what, *_first_missing(e), fit if len(e.old.fits) > 1 else None)
     return None
 
@@ -106,10 +106,10 @@ def other_batches(e: Evidence) -> Divergence | None:
     size, steps = e.row("global batch size"), e.row("steps")
     if size is not None:
         ratio = times(size.new / size.old)
-        return Divergence("batch size", f"batches of {size.new} where {size.old} was asked for{ratio}", *_first_data(e))
+        return Divergence("batch size", f"batches of {size.new} instead of {size.old}{ratio}", *_first_data(e))
     if e.row("batches") is not None:
         epoch, step = _first_data(e)
-        what = "the same batches in another order" if _reordered(e) else f"batches with different content{_by(e)}"
+        what = "the same batches in a different order" if _reordered(e) else f"batches with different content{_by(e)}"
         return Divergence("data", f"{what}, first at {where(epoch, step)}{_why(e)}", epoch, step)
     samples = e.row("samples per epoch")
     if samples is not None:
@@ -128,8 +128,8 @@ def other_batches(e: Evidence) -> Divergence | None:
 def _why(e: Evidence) -> str:
     if changed_later(e.old, e.new) and not _reordered(e):
         return (
-            ": the first epoch's are the same, so the script changes its arrays between epochs (a callback, for one), "
-            "and the new one keeps the values that it was first given"
+            ": those of the first epoch are the same, so the script changes its arrays between epochs (for example "
+            "in a callback), and the new one keeps the initial values"
         )
     return _skipped(e) or _ran_out(e)
 
@@ -155,7 +155,7 @@ def _ran_out(e: Evidence) -> str:
         if before and count < before and count < old[fit, epoch] and before == old[fit, epoch - 1]:
             return (
                 f": epoch {epoch} takes {count} of its {old[fit, epoch]} steps; Keras 3 ends an epoch where its data "
-                "ends, so that steps_per_epoch must be the number of its batches, or go into it"
+                "ends, so steps_per_epoch must be the number of batches, or divide it"
             )
     return ""
 
@@ -213,7 +213,7 @@ def validation(e: Evidence) -> Divergence | None:
     if (row := e.row("validation samples")) is not None:
         return Divergence("validation", f"{row.old} validation samples became {row.new}")
     if e.row("validation data") is not None:
-        return Divergence("validation", "the new script validates on as many rows with different content")
+        return Divergence("validation", "the new script validates on the same number of rows with different content")
     if (row := e.row("validation loss")) is not None and e.comparison.losses_agree:
         if row.old is not None and row.new is None:
             return Divergence("validation", "the new script no longer validates, though training agrees")

@@ -31,8 +31,8 @@ def sample_weights(e: Evidence) -> Divergence | None:
     if "none" in (row.old, row.new):
         what = f"the samples {'have no weights any more' if row.new == 'none' else 'were given weights'}"
     else:
-        what = f"the samples have other weights (mean {row.old} -> {row.new})"
-    what += ": look at class_weight, sample_weight and the third element of what a generator or a dataset yields"
+        what = f"the samples have different weights (mean {row.old} -> {row.new})"
+    what += ": check class_weight, sample_weight and the third element that a generator or a dataset yields"
     return Divergence("sample weights", what, *(first_loss(e) or (0, 0)))
 
 
@@ -110,9 +110,9 @@ def extra_losses(e: Evidence) -> Divergence | None:
     if not any(m.adds_losses or any(r.startswith("activity ") for r in m.regularizers) for m in e.old.models):
         return None
     why = (
-        ": layers add losses of their own (add_loss, or activity_regularizer), which multi_gpu_model counted more than "
-        "once, or left out in Keras before 2.3, and a strategy counts once (TFM407); where the new script makes up for "
-        "that, something else in its loss or its model differs"
+        ": layers add their own losses (add_loss, or activity_regularizer), which multi_gpu_model counted more than "
+        "once, or left out in Keras before 2.3, and a strategy counts once (TFM407); if the new script compensates "
+        "for that, something else in its loss or its model differs"
     )
     return of_first_loss("loss", first, why)
 
@@ -125,8 +125,8 @@ def mask(e: Evidence) -> Divergence | None:
     if not any(model.masked for model in (*e.old.models, *e.new.models)):
         return None
     why = (
-        ", and a mask (mask_zero=, Masking) reaches it: Keras 2.3 divides the sum over the steps that the mask leaves "
-        "by the number of all steps, Keras 3 by the number of those that are left, and each replica by its own"
+        ", and a mask (mask_zero=, Masking) reaches it: Keras 2.3 divides the sum over the unmasked steps by the "
+        "number of all steps, Keras 3 by the number of unmasked ones, and each replica by its own"
     )
     return of_first_loss("loss", first, why)
 

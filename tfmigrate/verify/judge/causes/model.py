@@ -34,7 +34,7 @@ def models(e: Evidence) -> Divergence | None:
             return Divergence("models", f"{row.old} {kind} became {row.new}", 0, 0)
     row = e.row("weights")
     if row is not None:
-        return Divergence("models", f"the model has other weights: {row.old} became {row.new}", 0, 0)
+        return Divergence("models", f"the model has different weights: {row.old} became {row.new}", 0, 0)
     return None
 
 
@@ -42,7 +42,7 @@ def trained_by(e: Evidence) -> Divergence | None:
     """A train_step() that multi_gpu_model, which made a plain Model, left out of use."""
     for old, new in zip(e.old.models, e.new.models):
         if new.own_step and not old.own_step:
-            what = f"the new script trains by its own {new.own_step}(), which the old parallel model did not have"
+            what = f"the new script trains with its own {new.own_step}(), which the old parallel model did not have"
             return Divergence("models", what, *(first_loss(e) or (0, 0)))
     return None
 
@@ -50,7 +50,7 @@ def trained_by(e: Evidence) -> Divergence | None:
 def initial_weights(e: Evidence) -> Divergence | None:
     loaded = e.row("loaded from a file")
     if loaded is not None:
-        what = "a file gave the old model its weights, and the new one none" if loaded.old else "a file gave weights"
+        what = "the old model got its weights from a file, the new one did not" if loaded.old else "a file gave weights"
         return Divergence("initial weights", what, 0, 0)
     return _own(e) or _weights_of(e, e.old.models if e.old.predictions else e.old.models[:1])
 
@@ -60,19 +60,19 @@ def _own(e: Evidence) -> Divergence | None:
     for old, new in zip(e.old.models, e.new.models):
         otherwise = weights.given_otherwise(old, new) if e.row("tensors that a file gives") else []
         if otherwise:
-            what = f"a file gives {_first_of(otherwise)} in the old script; the new one has other values there"
-            return Divergence("initial weights", f"{what}: look at by_name= and at the names of the layers", 0, 0)
+            what = f"a file gives {_first_of(otherwise)} in the old script; the new one has different values there"
+            return Divergence("initial weights", f"{what}: check by_name= and the names of the layers", 0, 0)
         asked = initializers.changed(old, new) if e.row("initializers") else []
         if asked:
             part, was, now = asked[0]
             more = f" (and {len(asked) - 1} more)" if asked[1:] else ""
-            return Divergence("initial weights", f"the initializer of {part} became {now}, it was {was}{more}", 0, 0)
+            return Divergence("initial weights", f"the initializer of {part} is {now} instead of {was}{more}", 0, 0)
         drawn = weights.drawn_otherwise(old, new, narrower(e.old)) if e.row("initial values") else []
         if drawn:
             (_, (m, s), (n, t)), names = drawn[0], [name for name, _, _ in drawn]
             what = (
-                f"{_first_of(names)} begin with a mean of {number(n)} and a spread of {number(t)}, where it was "
-                f"{number(m)} and {number(s)}: look at initializers, weights= and set_weights()"
+                f"{_first_of(names)} start with a mean of {number(n)} and a spread of {number(t)} instead of "
+                f"{number(m)} and {number(s)}: check initializers, weights= and set_weights()"
             )
             return Divergence("initial weights", what, 0, 0)
     return None
@@ -107,7 +107,7 @@ def built(e: Evidence) -> Divergence | None:
     )
     for name, kind, words in kinds:
         if (row := e.row(name)) is not None:
-            hint = "; where the script sets `trainable` after compile(), see TFM401" if kind == "frozen layers" else ""
+            hint = "; if the script sets `trainable` after compile(), see TFM401" if kind == "frozen layers" else ""
             return Divergence(kind, words.format(row.new, row.old) + hint, 0, 0)
     return None
 
@@ -118,21 +118,21 @@ def replicas(e: Evidence) -> Divergence | None:
         return None
     does = "predicts" if e.old.predictions else "was trained"
     many = "replica" if row.new == 1 else "replicas"
-    return Divergence("scope", f"the model {does} on {row.new} {many} where {row.old} were asked for", 0, 0)
+    return Divergence("scope", f"the model {does} on {row.new} {many} instead of {row.old}", 0, 0)
 
 
 def stood_still(e: Evidence) -> Divergence | None:
     """Layers that are frozen, or no longer, in a later training call, which the first one does not show."""
     for model in e.old.models:
         for this, other, words in (
-            (e.new, e.old, "that were trained stay as they were"),
-            (e.old, e.new, "that stayed as they were are trained"),
+            (e.new, e.old, "that used to be trained stay unchanged"),
+            (e.old, e.new, "that used to stay unchanged are trained"),
         ):
             names = weights.still(this, other, model.index)
             if names and first_apart(e) is not None:
                 which = f"{names[0]}, ..." if names[1:] else names[0]
                 many = f"{len(names)} weight tensor{'s' if names[1:] else ''} ({which})"
-                what = f"{many} {words}: look at `trainable`, and at compile() after it"
+                what = f"{many} {words}: check `trainable`, and compile() after it"
                 return Divergence("frozen layers", what, *(first_loss(e) or (0, 0)))
     return None
 
@@ -146,8 +146,9 @@ def momentum(e: Evidence) -> Divergence | None:
         if ratio is not None and not updates_explain(e.old, e.new, model):
             most = model.replicas + 1
             what = (
-                f"the first step moves the moving averages of batch norm {number(1 / ratio)} times as far as it did; "
-                f"that multi_gpu_model updated them up to {most} times a step explains 1/{most} to 1: look at momentum"
+                f"the first step moves the moving averages of batch norm {number(1 / ratio)} times as far as before; "
+                f"multi_gpu_model updated them up to {most} times per step, which explains 1/{most} to 1: check "
+                "momentum"
             )
             return Divergence("batch norm", what, 0, 0)
     return None
@@ -163,8 +164,8 @@ def whole_batches(e: Evidence) -> Divergence | None:
     if model not in models_on_whole_batches(e.old, e.new):
         return None
     why = (
-        ": train_on_batch of Keras 3 gives each replica the whole batch, so that batch norm takes its statistics from "
-        "all samples, where it took them from each replica's part (TFM432)"
+        ": train_on_batch of Keras 3 gives each replica the whole batch, so batch norm takes its statistics from "
+        "all samples instead of each replica's part (TFM432)"
     )
     return of_first_loss("batch norm", first, why)
 
@@ -188,8 +189,8 @@ def frozen_batch_norm(e: Evidence) -> Divergence | None:
         if not frozen:
             continue
         why = (
-            f": {frozen[0]} is frozen, and a frozen BatchNormalization takes its moving mean and variance in "
-            "TensorFlow 2, where it took those of the batch (TFM445)"
+            f": {frozen[0]} is frozen, and since TensorFlow 2 a frozen BatchNormalization uses its moving mean and "
+            "variance instead of those of the batch (TFM445)"
         )
         if first is not None:
             return of_first_loss("batch norm", first, why)

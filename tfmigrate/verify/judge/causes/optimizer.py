@@ -87,8 +87,8 @@ def clipped(e: Evidence) -> str | None:
     if not clips:
         return None
     return (
-        f"{' and '.join(sorted(clips))}: Keras 3 clips the gradients of each replica and adds them up after, which "
-        "clips less than the old model's one gradient was; Keras 2 adds them up first (TFM310)"
+        f"{' and '.join(sorted(clips))}: Keras 3 clips the gradients of each replica and adds them up afterwards, "
+        "which clips less than clipping the old model's single gradient; Keras 2 adds them up first (TFM310)"
     )
 
 
@@ -100,6 +100,6 @@ def moved_epsilon(e: Evidence) -> str | None:
     if not minor(e.old.start.tensorflow) < (2, 11) <= minor(e.new.start.tensorflow):
         return None
     return (
-        f"{name} adds epsilon to the square root in TensorFlow {e.old.start.tensorflow} and under it from 2.11 on, so "
-        "that small gradients take other steps, the less so where epsilon is written as its square (TFM304)"
+        f"{name} adds epsilon to the square root in TensorFlow {e.old.start.tensorflow} and under it since 2.11, so "
+        "small gradients take different steps, less so if epsilon is written as its square (TFM304)"
     )

@@ -22,11 +22,11 @@ def rows(e: Evidence) -> Divergence | None:
         old, new = first.old.samples or 0, first.new.samples or 0
         ratio = times(new / old) if old else ""
         if ratio and first.new.call == "predict_on_batch" and e.keras_3:
-            ratio += " (predict_on_batch of Keras 3 answers once for each replica)"
+            ratio += " (predict_on_batch of Keras 3 returns one result per replica)"
         return Divergence("rows", f"{old} rows became {new}{ratio}, first in {_call(first)}", None, first.index)
     first = next((p for p in pairs if same_inputs(p.old, p.new, e.comparison.tolerance) is False), None)
     if first is not None:
-        return Divergence("data", f"what goes in is not the same, first in {_call(first)}", None, first.index)
+        return Divergence("data", f"the inputs are not the same, first in {_call(first)}", None, first.index)
     return None
 
 
@@ -40,12 +40,14 @@ def predictions(e: Evidence) -> Divergence | None:
     if math.isinf(first.difference):
         shapes = [" and ".join(str(output.shape) for output in call.outputs) for call in (first.old, first.new)]
         if shapes[0] == shapes[1]:
-            return Divergence("predictions", f"one of them is not a number, first in {_call(first)}", None, first.index)
+            return Divergence(
+                "predictions", (f"one of the predictions is not a number, first in {_call(first)}"), None, first.index
+            )
         return Divergence("predictions", f"arrays of {shapes[0]} became {shapes[1]}, first in {_call(first)}")
     norms = [math.hypot(*(norm for out in call.outputs for norm, _ in out.sketches)) for call in (first.old, first.new)]
     size = e.comparison.max_relative_difference
     if size >= REORDERED and abs(norms[0] - norms[1]) <= RATIO_BAND * size * norms[0]:
-        what = f"the rows come out in another order, or with another sign, first in {_call(first)}"
+        what = f"the rows are in a different order, or have a different sign, first in {_call(first)}"
     else:
         what = f"the predictions differ by up to {size:.3g} of the largest, first in {_call(first)}"
     return Divergence("predictions", what, None, first.index)
