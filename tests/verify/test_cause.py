@@ -111,7 +111,7 @@ def watching(callback: str, name: str) -> dict[str, object]:
         ("fits", {"callbacks": ("EarlyStopping",)}, {}, {"epochs": 1, "asked_epochs": 3}, "data",
          "though all losses up to there agree: the old script trains with EarlyStopping, the new one without"),
         ("fits", watching("EarlyStopping", "val_loss"), watching("EarlyStopping", "val_acc"),
-         {"epochs": 1, "asked_epochs": 3}, "data", "losses up to there agree: EarlyStopping watches val_acc, which the"),
+         {"epochs": 1, "asked_epochs": 3}, "data", "EarlyStopping watches val_acc, which the"),
         ("fits", watching("ReduceLROnPlateau", "val_loss"), watching("ReduceLROnPlateau", "val_acc"),
          {"drop_rate_after": 1}, "learning rate", "watches val_acc, which the new script does not log: it logs loss"),
         ("models", {}, {"own_step": "Net.train_step"}, PART, "models", "by its own Net.train_step(), which the old"),

@@ -350,7 +350,7 @@ MISTAKES = {
     "B10": Mistake(
         "the replicas do not divide the first batch",
         "DOES NOT RUN",
-        "Keras 3 under a strategy fails if the number of replicas does not divide the first batch of fit, of its validation or of evaluate",
+        "Keras 3 under a strategy fails if the number of replicas does not divide the first batch",
         *reversed(pair(PLAIN, gpus=3)),
         more=SMOKE,
     ),
