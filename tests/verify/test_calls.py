@@ -116,3 +116,17 @@ def test_an_item_that_seeds_by_how_many_were_made_is_the_same_however_often_it_i
     drawn = np.random.rand()
     np.random.seed(3)
     assert np.random.rand() == drawn, "the script's own seeds hold elsewhere"
+
+
+@pytest.mark.parametrize(
+    ("first", "steps", "early"),
+    [(-4, 4, True), (0, 4, False), (0, 0, False), (None, None, False), ([1, 2], 4, False), (np.zeros(3), 3, False)],
+)
+def test_attributes_of_a_sequence_may_be_a_scripts_own(first: object, steps: object, early: bool) -> None:
+    class Own:
+        pass
+
+    own = Own()
+    own.first, own.steps = first, steps  # type: ignore[attr-defined]
+    assert calls.begins_early(own) is early
+    assert calls.begins_early(Own()) is False

@@ -302,7 +302,7 @@ def between_epochs(original, seed):
         caller = sys._getframe(1).f_back
         if caller is not None and caller.f_code.co_name == "reset":
             is_reset = caller.f_globals.get("__name__", "").endswith("epoch_iterator")
-            if is_reset and getattr(self, "first", None) != -getattr(self, "steps", 0):
+            if is_reset and not begins_early(self):
                 return None
         number = getattr(self, EPOCHS, 0)
         setattr(self, EPOCHS, number + 1)
@@ -310,6 +310,13 @@ def between_epochs(original, seed):
             return original(self)
 
     return on_epoch_end
+
+
+def begins_early(sequence):
+    """Whether it is an object of the class of TFM409, before its first epoch; attributes of these names may be a
+    script's own, and hold anything."""
+    first, steps = getattr(sequence, "first", None), getattr(sequence, "steps", None)
+    return isinstance(first, int) and isinstance(steps, int) and 0 < steps == -first
 
 
 def with_recorder(callbacks, recording):
