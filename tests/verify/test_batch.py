@@ -149,7 +149,7 @@ def test_a_folder_stands_for_the_files_in_it(project: Path) -> None:
     assert [(item.name, item.old, item.new) for item in items] == [
         (f"{name}/x", project / name / "old.py", project / name / "new.py") for name in ("a", "b")
     ]
-    with pytest.raises(UserError, match=r"there is no verify\.toml"):
+    with pytest.raises(UserError, match=r"contains no verify\.toml"):
         read(project / ".git")
 
 

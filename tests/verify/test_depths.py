@@ -50,7 +50,7 @@ def test_the_default_depth_runs_the_controls_that_the_migration_could_have_got_w
     assert f"{len(made)} of {len(WRONG)} possible wrong migrations were run and all detected" in report.reason
     why = {one.mutation: one.why for one in report.left_out}
     assert why["half precision"] == "the migration changes nothing about the precision"
-    assert why["compile outside the scope"] == "another mistake about the scope was made"
+    assert why["compile outside the scope"] == "another mistake about the scope was run"
     assert why["regularizer lost"] == "the program has no place for it"
     assert set(why) | made == {control.mutation.format(2) for control in controls.CONTROLS}
     told = report.to_json()

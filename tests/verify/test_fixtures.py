@@ -199,7 +199,7 @@ def test_a_shape_trains_as_before(program: Program, runtime_for: RuntimeFor, lau
     [
         ("adadelta_mlp", "changed default left unwritten", "adadelta learning_rate 1 -> 0.001: changed default"),
         ("base_parallel", "batch x{}", "batches of 1024 where 256 was asked for: x4"),
-        ("guarded_generator", "scope missing", "the model was trained on 1 replica where 2 were asked for"),
+        ("guarded_generator", "scope missing", "the model was trained on 1 replica instead of 2"),
     ],
 )
 def test_the_naive_migration_is_different(
@@ -231,7 +231,7 @@ WRONG_PREDICTIONS = {
     ("/ 16.0", "/ 255.0"): "the inputs are not the same, first in call 0",
     ("padding='same'", "padding='valid'"): "the model has different weights: ",
     ("MaxPooling2D", "AveragePooling2D"): "the predictions differ by up to ",
-    ("with strategy.scope():", "if True:"): "the model predicts on 1 replica where 2 were asked for",
+    ("with strategy.scope():", "if True:"): "the model predicts on 1 replica instead of 2",
     ("for start in", "for start in [0] or"): "12 calls that predict became 1",
 }
 """What the migrated detector says otherwise, and the cause that is told."""

@@ -89,7 +89,7 @@ def test_a_right_migration(lab: Laboratory) -> None:
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        (WRONG["scope missing"], "the model predicts on 1 replica where 2 were asked for"),
+        (WRONG["scope missing"], "the model predicts on 1 replica instead of 2"),
         (WRONG["last rows lost"], "60 rows became 59, first in call 0"),
         (WRONG["rows in another order"], "the inputs are not the same, first in call 0"),
         (WRONG["half precision"], "computed in bfloat16 where it was float32"),
@@ -136,7 +136,7 @@ def test_doubts(lab: Laboratory) -> None:
         genuine=replace(DETECTOR, heat=float("nan")), migrated=replace(RIGHT, heat=float("nan"))
     )
     report = lab.finds("INCONCLUSIVE")
-    assert "not a number" in report.reason
+    assert "not numbers" in report.reason
     report = lab.finds("INCONCLUSIVE", instead_of_usual(**{"genuine,": replace(DETECTOR, heat=1.01)}))
     assert "thread counts" in report.reason
 
@@ -150,7 +150,7 @@ def test_a_control_that_changes_nothing_is_set_aside(lab: Laboratory) -> None:
     """One image at a time has no order that could be another."""
     still = replace(RIGHT, rounding=1e-30)
     report = lab.finds("EQUIVALENT", instead_of_usual(**{"control: rows": still, "migrated": still}))
-    assert ("rows in another order", "does nothing") in {(one.mutation, one.why[:12]) for one in report.left_out}
+    assert ("rows in another order", "has no effect") in {(one.mutation, one.why[:13]) for one in report.left_out}
 
 
 def test_as_written_says_what_to_do_instead(lab: Laboratory) -> None:

@@ -2,7 +2,7 @@ import tensorflow as tf
 
 
 def as_dataset_of(iterator):
-    """An iterator as a dataset. Keras 3 starts it twice, so its last 16 batches are given again."""
+    """An iterator as a dataset. Keras 3 starts it twice, so its last 16 batches are repeated."""
     from threading import Lock
 
     import numpy as np

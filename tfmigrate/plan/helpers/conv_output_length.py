@@ -2,7 +2,7 @@
 
 
 def conv_output_length(input_length, filter_size, padding, stride, dilation=1):
-    """The length of the output of a convolution along one axis, as Keras 2 computed it."""
+    """The output length of a convolution along one axis, as Keras 2 computed it."""
     if input_length is None:
         return None
     reach = (filter_size - 1) * dilation

@@ -2,7 +2,7 @@ import tensorflow as tf
 
 
 class LearningRateDecay(tf.keras.callbacks.Callback):
-    """Trains each batch at rate / (1 + decay * step); between batches the rate is what was set."""
+    """Trains each batch at rate / (1 + decay * step); between batches the rate is undivided."""
 
     def __init__(self, decay):
         super().__init__()

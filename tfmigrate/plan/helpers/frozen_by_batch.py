@@ -3,7 +3,7 @@ import tensorflow as tf
 
 @tf.keras.utils.register_keras_serializable(package="frozen")
 class BatchNorm(tf.keras.layers.BatchNormalization):
-    """In training uses the statistics of the batch even when frozen, as before TensorFlow 2."""
+    """In training, uses the batch statistics even when frozen, as before TensorFlow 2."""
 
     def call(self, inputs, training=None, **kwargs):
         if not training or self.trainable:

@@ -1,4 +1,4 @@
 def keep_decay(optimizer, decay):
-    """The optimizer, with the decay by which OptimizerDecay divides its rate."""
+    """The optimizer, with the decay that OptimizerDecay uses to divide its rate."""
     optimizer.rate_decay = float(decay)
     return optimizer

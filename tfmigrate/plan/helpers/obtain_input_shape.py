@@ -1,5 +1,5 @@
 def obtain_input_shape(input_shape, default_size, min_size, data_format, require_flatten, weights=None):
-    """The shape of a picture that a network takes, as keras.applications chose it."""
+    """The input shape of a network for images, as keras.applications chose it."""
     first = data_format == "channels_first"
     known = weights != "imagenet" and input_shape and len(input_shape) == 3
     channels = input_shape[0 if first else -1] if known else 3

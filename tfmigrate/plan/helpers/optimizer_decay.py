@@ -2,7 +2,7 @@ import tensorflow as tf
 
 
 class OptimizerDecay(tf.keras.callbacks.Callback):
-    """Trains each batch at rate / (1 + decay * step), with the decay that the optimizer keeps."""
+    """Trains each batch at rate / (1 + decay * step), with the decay stored in the optimizer."""
 
     def on_train_batch_begin(self, batch, logs=None):
         optimizer = self.model.optimizer

@@ -2,7 +2,7 @@ import tensorflow as tf
 
 
 class PeriodicCheckpoint(tf.keras.callbacks.ModelCheckpoint):
-    """Saves every `period` epochs, for which Keras 3 has no argument."""
+    """Saves every `period` epochs; Keras 3 has no argument for this."""
 
     def __init__(self, *args, period=1, **kwargs):
         super().__init__(*args, **kwargs)

@@ -2,17 +2,17 @@ import tensorflow as tf
 
 
 def replicated(model):
-    """A copy of a model in the scope in which this is called; the two share their weights."""
+    """A copy of a model in the current scope; the two share their weights."""
 
     def cloned(layer):
         if isinstance(layer, (tf.keras.layers.Activation, tf.keras.layers.Lambda)):
-            return layer  # no weights, and a function that no configuration holds
+            return layer  # no weights, and a function that is not in the configuration
         return layer.__class__.from_config(layer.get_config())
 
     copy = tf.keras.models.clone_model(model, clone_function=cloned)
     if len(copy.weights) != len(model.weights):
         raise ValueError("a layer of this model also belongs to a model inside it: build both in the strategy's scope")
-    # Each method below begins with the weights of the model and leaves those of the copy there.
+    # Each method below starts with the model's weights and copies the new ones back.
     running = []
 
     def layers(part):

@@ -1,5 +1,5 @@
 def twin_optimizer(optimizer):
-    """One for another model, with the same count of steps and learning rate, as in Keras 2.3."""
+    """An optimizer for another model, with the same step count and rate, as in Keras 2.3."""
     twin = type(optimizer).from_config(optimizer.get_config())
     # Adam and `decay` read it; no public name is the same in Keras 2 and 3.
     twin._iterations = optimizer.iterations

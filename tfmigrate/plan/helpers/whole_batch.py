@@ -2,7 +2,7 @@ import tensorflow as tf
 
 
 def whole_batch(function):
-    """`function` computed on the batches of all replicas together, repeated for each sample."""
+    """`function` computed on the batches of all replicas together, repeated once per sample."""
 
     def of_all_replicas(y_true, y_pred):
         replica = tf.distribute.get_replica_context()
@@ -11,7 +11,7 @@ def whole_batch(function):
             batch = tf.cast(batch, tf.keras.backend.floatx())
             if replica is not None:
                 rows = replica.all_gather(tf.identity(batch), axis=0)
-            else:  # Keras 3 asks for the shapes, with the rows of one replica
+            else:  # Keras 3 infers the shapes, with the rows of one replica
                 rows = tf.repeat(batch, tf.distribute.get_strategy().num_replicas_in_sync, axis=0)
             return tf.ensure_shape(rows, tf.TensorShape([None]).concatenate(batch.shape[1:]))
 

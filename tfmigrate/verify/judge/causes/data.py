@@ -106,7 +106,7 @@ def other_batches(e: Evidence) -> Divergence | None:
     size, steps = e.row("global batch size"), e.row("steps")
     if size is not None:
         ratio = times(size.new / size.old)
-        return Divergence("batch size", f"batches of {size.new} instead of {size.old}{ratio}", *_first_data(e))
+        return Divergence("batch size", f"batches of {size.new} where {size.old} was asked for{ratio}", *_first_data(e))
     if e.row("batches") is not None:
         epoch, step = _first_data(e)
         what = "the same batches in a different order" if _reordered(e) else f"batches with different content{_by(e)}"
