@@ -163,7 +163,7 @@ def _moved(strategy: StrategyObject, draft: Draft, of: OfEstimator | None) -> _M
         assignment = only_statement(unit)
         target = assignment.targets[0].target if isinstance(assignment, cst.Assign) else None
         if not isinstance(assignment, cst.Assign) or not isinstance(target, cst.Name) or len(assignment.targets) != 1:
-            return "it is not bound to a name on a line of its own"
+            return "it is not bound to a name on a separate line"
         name = target.value
         chosen = assignment.value.body if isinstance(assignment.value, cst.IfExp) else assignment.value
         if chosen is not strategy.node or len(draft.scopes.bindings(name)) != 1:

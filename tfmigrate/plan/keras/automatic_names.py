@@ -182,8 +182,8 @@ def _advice_of_names(read: NamesRead) -> str:
             f"today's Keras from {first!r}, so layers silently get no weights or those of another layer. {advice}"
         )
     return (
-        f"this reads names that Keras gives to layers: old Keras counted from '{first}_1', today's begins with "
-        f"{first!r}, which has no number. {advice}"
+        f"this reads names that Keras gives to layers: old Keras counted from '{first}_1', today's Keras starts "
+        f"with {first!r}, which has no number. {advice}"
     )
 
 
@@ -193,7 +193,10 @@ def _advice(mention: Mention) -> str:
     else:
         called = f"the name {f'{mention.prefix}_{mention.number}'!r}"
     if mention.prefix == "input":
-        return f"Keras 3 gives no input {called}, but 'input_layer', and so on: name the Input, and use that name here"
+        return (
+            f"Keras 3 never names an input {called}, but 'input_layer', and so on: name the Input, and use that name "
+            "here"
+        )
     counts = f"standalone Keras gave {called} to unnamed layers, today's Keras counts from {mention.prefix!r}"
     if mention.is_of_layer:
         return f"{counts}: name the intended layer, and use that name here"

@@ -23,7 +23,7 @@ def check(context: Context) -> Iterator[CallChange]:
     for call in context.facts.module.calls:
         given = passed_as("paddings", 1, call) if context.facts.called(call) in _PAD else None
         if given is not None and _is_of_floats(settled(given.value, context.scopes), context.facts):
-            message = "tf.pad() no longer makes integers of paddings that are floats, and fails: they are made integers"
+            message = "tf.pad() no longer converts float paddings and fails: they are converted to integers"
             type_ = f"{context.quote}int32{context.quote}"
             edit = Replace(given.value, (given.value, f".astype({type_})"))
             yield CallChange(codes.FLOAT_PADDINGS, given.value, message, edit)

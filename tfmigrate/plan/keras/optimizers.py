@@ -144,7 +144,7 @@ def _passed_by_stars(context: Context) -> Iterator[CallChange]:
             yield CallChange(codes.OPTIMIZER_DECAY, decay.node if decay else call, _DECAY, action="warn")
 
 
-_DECAY = "`decay` is ignored by Keras 3, and an error on Keras 2: give the rate as an InverseTimeDecay schedule"
+_DECAY = "`decay` is ignored by Keras 3, and an error on Keras 2: make the rate an InverseTimeDecay schedule"
 
 
 def _keys_of(node: cst.BaseExpression, facts: Facts) -> Iterator[str]:

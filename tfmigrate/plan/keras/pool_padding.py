@@ -25,9 +25,7 @@ def check(context: Context) -> Iterator[CallChange]:
             continue
         given = passed_as("padding", 2, call)
         if given is not None and _has_capitals(given.value, context.facts):
-            message = (
-                "pooling layers of Keras 3 take the padding in small letters alone, which every Keras 2 made of it"
-            )
+            message = "pooling layers of Keras 3 require a lower-case padding; every Keras 2 converted it"
             edit = Replace(given.value, _in_small_letters(given.value))
             yield CallChange(codes.POOL_PADDING, given.value, message, edit)
 

@@ -188,8 +188,8 @@ def _verdict(pin: Pin, project: Project, seen: dict[Key, int], before_keras_3: b
         return _Verdict(codes.BROUGHT_PIN, message) if held else None
     at_least = None if before_keras_3 else project.brought.get(pin.name)
     if at_least is not None and any(stays_below(clause, at_least) for clause in pin.requirement.specifier):
-        message = f"{pin.text.strip()} keeps TensorFlow {_FIRST_WITH_KERAS_3} and later out, which brings {pin.name} "
-        return _Verdict(codes.BROUGHT_PIN, message + "along itself", pin.written(pin.requirement.name, ""))
+        message = f"{pin.text.strip()} keeps TensorFlow {_FIRST_WITH_KERAS_3} and later out, which installs {pin.name} "
+        return _Verdict(codes.BROUGHT_PIN, message + "itself", pin.written(pin.requirement.name, ""))
     return None
 
 
