@@ -86,7 +86,7 @@ def test_a_file_that_does_not_parse_is_told_when_the_baseline_is_made(project: P
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (None, "there is no such baseline; create it with: tfmigrate check --write-baseline known.json"),
+        (None, "no such baseline; create it with: tfmigrate check --write-baseline known.json"),
         ("{", "cannot be read as a baseline"),
         ("[]", "is not a baseline; write it again"),
         ('{"version": 2}', "version 2 is not 1; write it again"),

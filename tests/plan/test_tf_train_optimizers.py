@@ -72,7 +72,7 @@ def test_it_is_found_in_another_module() -> None:
         ("", "tf.train.AdamOptimizer(*rates)", "cannot be read"),
         ("", "tf.train.AdamOptimizer(beta3=1)", "cannot be read"),
         ("falling = tf.train.exponential_decay(0.1, 0, 10, 0.5)", "tf.train.AdamOptimizer(falling)", "a schedule"),
-        ("made = tf.train.AdamOptimizer(rate)\nstep = made.minimize(loss)", "made", "something else reads it"),
+        ("made = tf.train.AdamOptimizer(rate)\nstep = made.minimize(loss)", "made", "something else also reads it"),
     ],
 )
 def test_what_has_no_equal_is_reported(before: str, optimizer: str, said: str) -> None:

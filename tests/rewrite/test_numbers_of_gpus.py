@@ -168,7 +168,7 @@ def test_a_number_of_gpus_that_no_caller_knows_in_time_is_refused_where_the_mode
     code = text(METHODS.format(before="pass", between="number = find(net)", number="number"))
     file = check_refused(code, "TFM103", settings=Settings(ignore=("TFM026",)))
     (refusal,) = [finding for finding in file.findings if finding.code == "TFM103"]
-    assert "at line 8, where the model or its optimizer is made" in refusal.message
+    assert "at line 8, where the model or its optimizer is created" in refusal.message
 
 
 def test_an_argument_that_was_switched_off_goes_with_its_call() -> None:

@@ -418,7 +418,7 @@ class TestOneFile:
         assert file.after == self.PYTHON_2.replace("\treturn", "        return")
         (finding,) = file.findings
         assert (finding.code, finding.line) == ("TFM004", 3)
-        assert "Python 3 refuses" in finding.message
+        assert "Python 3 rejects" in finding.message
         (again,) = migrate_sources({"multi_gpu.py": file.after}, Settings())
         assert (again.status, again.findings) == ("unchanged", ())
 

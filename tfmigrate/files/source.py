@@ -103,7 +103,7 @@ def explain_syntax_error(text: str, line: int, message: str, numbering: Numberin
         for what, pattern in _PYTHON_2:
             if re.search(pattern, bare[number - 1].split("#")[0]):
                 return (
-                    f"{numbering.words(number)}: this looks like Python 2: {what}: {lines[number - 1].strip()[:60]}; "
+                    f"{numbering.words(number)}: looks like Python 2: {what}: {lines[number - 1].strip()[:60]}; "
                     "run 2to3 -w (Python 3.12 or older) or futurize on it first, then tfmigrate again"
                 )
     shown = f": {lines[line - 1].strip()[:60]}" if named else ""
