@@ -59,7 +59,7 @@ def test_an_unknown_revision_and_no_repository_are_told(
     with pytest.raises(UserError, match="no revision 'nope'"):
         changed_files(["."], "nope")
     monkeypatch.chdir(tmp_path_factory.mktemp("outside"))
-    with pytest.raises(UserError, match="not a git repository"):
+    with pytest.raises(UserError, match="needs a git repository"):
         changed_files(["."], None)
 
 
