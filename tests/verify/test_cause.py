@@ -68,7 +68,7 @@ def test_equivalent_runs_have_no_cause(tmp_path: Path) -> None:
         ({"drop_rate_after": 1}, "learning rate", "0.5 -> 0.25: 1/2 of it from epoch 1, step 0 on", (1, 0)),
         ({"optimizer": "adam"}, "update rule", "sgd(learning_rate=0.5) became adam(learning_rate=0.5)", (0, 0)),
         ({"config": (("momentum", 0.9),)}, "update rule", "momentum None -> 0.9", (0, 0)),
-        ({"replicas": 1}, "scope", "1 replica where 2", (0, 0)),
+        ({"replicas": 1}, "scope", "1 replica instead of 2", (0, 0)),
         ({"shuffle": "none"}, "shuffle", "no longer shuffled (full -> none)", (None, None)),
         ({"shuffle": "buffer 64"}, "shuffle", "full -> buffer 64", (None, None)),
         ({"validation_content": "0"}, "validation", "on the same number of rows with different content", (None, None)),
@@ -102,7 +102,7 @@ def watching(callback: str, name: str) -> dict[str, object]:
         ("steps", {"weighed": (0.5, 1.0)}, {"weighed": (0.2, 0.4)}, PART, "sample weights", "(mean 1.5 -> 1.2)"),
         ("steps", {"weighed": (0.0, 0.0)}, {"weighed": (0.0, 0.4)}, PART, "sample weights", "were given weights"),
         ("models", {"initializers": (KERNEL, BIAS)}, {"initializers": (HE, BIAS)}, {}, "initial weights",
-         "the initializer of dense kernel became HeUniform, it was GlorotUniform"),
+         "the initializer of dense kernel is HeUniform instead of GlorotUniform"),
         ("fits", {"dropped": ("dropout 0.5",)}, {"dropped": ("dropout 0.2",)}, PART, "dropout", "became dropout 0.2"),
         ("fits", {"dropped": ("dropout 0.5",)}, {}, PART, "dropout", "dropout 0.5 became none"),
         ("fits", {"callbacks": ("Decay", "Log")}, {"callbacks": ("Log",)}, LATER, "callback", "trains with Decay"),
@@ -114,7 +114,7 @@ def watching(callback: str, name: str) -> dict[str, object]:
          {"epochs": 1, "asked_epochs": 3}, "data", "EarlyStopping watches val_acc, which the"),
         ("fits", watching("ReduceLROnPlateau", "val_loss"), watching("ReduceLROnPlateau", "val_acc"),
          {"drop_rate_after": 1}, "learning rate", "watches val_acc, which the new script does not log: it logs loss"),
-        ("models", {}, {"own_step": "Net.train_step"}, PART, "models", "by its own Net.train_step(), which the old"),
+        ("models", {}, {"own_step": "Net.train_step"}, PART, "models", "with its own Net.train_step(), which the old"),
     ],
 )  # fmt: skip
 def test_what_is_gone_has_a_name(
@@ -630,10 +630,10 @@ DRAWN, ZEROS, GIVEN = (0.0, 0.3, False, 0.9), (0.0, 0.0, False, 0.0), (0.1, 0.2,
 @pytest.mark.parametrize(
     ("kernel", "new", "words"),
     [
-        (DRAWN, (0.0, 0.1, False, 0.9), "kernel begin with a mean of 0 and a spread of 0.1, where it was 0 and 0.3"),
+        (DRAWN, (0.0, 0.1, False, 0.9), "kernel start with a mean of 0 and a spread of 0.1 instead of 0 and 0.3"),
         (DRAWN, (0.4, 0.3, False, 0.9), "a mean of 0.4 and a spread of 0.3"),
-        (DRAWN, (0.0, 0.0, False, 0.9), "a spread of 0, where"),
-        ((1.0, 0.0, False, 0.0), (0.0, 0.0, False, 1.0), "a mean of 0 and a spread of 0, where it was 1 and 0"),
+        (DRAWN, (0.0, 0.0, False, 0.9), "a spread of 0 instead of"),
+        ((1.0, 0.0, False, 0.0), (0.0, 0.0, False, 1.0), "a mean of 0 and a spread of 0 instead of 1 and 0"),
         (
             GIVEN,
             (0.0, 0.2, False, 0.9),

@@ -43,7 +43,7 @@ def saved_to_hdf5(migration: Migration) -> Saved:
     drafts = (draft for module, draft in migration.drafts.items() if module in migration.leaving)
     saved = [models for draft in drafts for models in _in_hdf5(draft.facts, draft.scopes, renamed)]
     made_at = frozenset(model.node for models in saved for model in models)
-    kept = any(_is_kept_in_hdf5(one, renamed) for one in files.written)
+    kept = any(_is_kept_in_hdf5(one, renamed) for one in files.written if not one.by_save)
     return Saved(made_at, any_model=kept or any(not models for models in saved))
 
 
