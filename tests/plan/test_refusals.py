@@ -22,12 +22,12 @@ REFUSED = {
     "a parameter names the function whose callers are wanted": (
         "def spread(net, gpus):\n    return multi_gpu_model(net, gpus)\n",
         "the model is the parameter `net`, and no known call passes one: migrate the files that call spread() "
-        f"together with this one, or have them build the model in a strategy's scope{NO_COMPILE}",
+        f"together with this one, or let them build the model in a strategy's scope{NO_COMPILE}",
     ),
     "an object is made by calling its class": (
         "class Trainer:\n    def __init__(self, net):\n        self.net = multi_gpu_model(net, 2)\n",
         "the model is the parameter `net`, and no known call passes one: migrate the files that call Trainer() "
-        f"together with this one, or have them build the model in a strategy's scope{NO_COMPILE}",
+        f"together with this one, or let them build the model in a strategy's scope{NO_COMPILE}",
     ),
     "a name that nothing defines": (
         "parallel = multi_gpu_model(tower, 2)\n",

@@ -248,7 +248,7 @@ def template_problem(wrap: Wrap) -> str | None:
         if isinstance(option, Parameter):
             return (
                 f"the model is the parameter `{option.name}`, and no known call passes one: migrate the files that "
-                f"{_called(option.frame)} together with this one, or have them build the model in a strategy's scope"
+                f"{_called(option.frame)} together with this one, or let them build the model in a strategy's scope"
             )
         if is_unbound(option):
             return (
