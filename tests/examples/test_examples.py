@@ -90,7 +90,6 @@ FAILS = {
 
 LAST_ROUND = "told: a last round with a batch for one replica alone is another step"
 DIFFERS = {
-    ("TFM026-1", "Keras 2"): "world.py gives the copy weights of its own in fit()",
     ("TFM002-5", "Keras 2.3"): "told: all rows in each step",
     ("TFM010-2", "TensorFlow 2.3"): LAST_ROUND,
     ("TFM012-1", "TensorFlow 2.3"): LAST_ROUND,

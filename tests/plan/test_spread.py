@@ -81,6 +81,8 @@ GONE = "workers no longer exists, and is passed through `**` here: remove it whe
         ["how = {'workers': 4}", "train(**how)", "model.fit_generator(batches, **how)"],
         ["how = {'workers': 4}", "how['workers'] = 2", "model.fit_generator(batches, **how)"],
         ["how = {'epochs': 2}", "how['workers'] = 2", "model.fit_generator(batches, **how)"],
+        ["how = {'workers': 4, 'steps_per_epoch': 8}", "model.fit_generator(batches, **how)"],
+        ["how = {'workers': 4, 'validation_data': checks}", "model.fit_generator(batches, **how)"],
     ],
 )
 def test_another_is_left_and_told(lines: list[str]) -> None:

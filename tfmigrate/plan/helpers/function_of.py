@@ -2,7 +2,7 @@ import tensorflow as tf
 
 
 def function_of(inputs, outputs):
-    """Replaces function() of the old backend: takes a list, which may end with the learning phase."""
+    """function() of the old backend: its list may end with the learning phase."""
     model = tf.keras.Model(inputs, outputs)
 
     def call(arrays):

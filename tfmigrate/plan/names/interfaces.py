@@ -133,6 +133,10 @@ def handed_on(context: Context) -> Iterator[CallChange]:
 
 
 _OF_SEQUENCES = ("workers", "use_multiprocessing", "max_queue_size")
+_READ_IN_THE_CALL = frozenset(
+    {"steps_per_epoch", "validation_data", "validation_split", "validation_steps", "class_weight"}
+)
+"""What other rules look at, and change, only where it is written in the call."""
 
 
 def _needs_through_stars(facts: Facts, tables: Tables) -> dict[cst.Call, dict[str, str]]:
@@ -163,6 +167,7 @@ def _mendable(needs: Mapping[cst.Call, Mapping[str, str]], context: Context) -> 
         call: parts
         for call, parts in given.items()
         if needs[call].keys() <= parts.keys()
+        and parts.keys().isdisjoint(_READ_IN_THE_CALL)
         and all(len(set(wanted[one.node])) == 1 for one in parts.values())
         and all(new or parts[name].dropped is not None for name, new in needs[call].items())
     }

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from threading import Lock
 
 from tfmigrate.files import regular
 
@@ -34,10 +35,15 @@ def program_of(
     return files
 
 
+_PARSING = Lock()
+"""Python 3.11 counts the depth of a tree for all threads together, and fails if two of them parse at a time."""
+
+
 def tree_of(source: str | bytes) -> ast.Module:
     """A module's code; that of an empty one where it is no Python 3."""
     try:
-        return ast.parse(source)
+        with _PARSING:
+            return ast.parse(source)
     except (SyntaxError, ValueError):
         return ast.Module(body=[], type_ignores=[])
 
