@@ -47,6 +47,12 @@ def test_nor_where_the_parallel_model_takes_the_name() -> None:
     assert f"{MADE}    model = build(genes)\nif model is not None:\n" in after
 
 
+def test_an_item_of_something_else_is_a_condition() -> None:
+    code = CODE.replace("(model, gpus", "(models[0], gpus").replace("model = build(genes)", "models = [build(genes)]")
+    after = migrate(code.replace("genes\n", "genes, flags\n", 1).format(test="flags[0]")).after
+    assert "    if flags[0]\n    else tf.distribute.get_strategy()\n" in after
+
+
 @pytest.mark.parametrize("test", ["other is not None", "model is None"])
 def test_another_question_is_one(test: str) -> None:
     after = migrate(CODE.replace("genes\n", "genes, other\n", 1).format(test=test)).after

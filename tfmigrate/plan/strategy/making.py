@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from tfmigrate.plan import codes
+from tfmigrate.plan.change.calls import is_none
 from tfmigrate.plan.change.device_names import first_gpus, gpus_of
 from tfmigrate.plan.draft import Draft
 from tfmigrate.plan.strategy.gpus import Kind, Kinds, replicas
@@ -149,17 +150,15 @@ class Making:
 
     def _asks_for_the_model(self, choice: cst.If, guard: Guard) -> bool:
         """`if model is not None:` round the wrap of that model, which nothing sets in between."""
-        asked, site = asked_for(choice.test, guard.arm), self.wrap.site
-        if asked is None or self.wrap.template_node is None or guard.frame is not site.frame:
+        site, name = self.wrap.site, dotted(asked_for(choice.test, guard.arm))
+        if not name or name != dotted(self.wrap.template_node) or guard.frame is not site.frame:
             return False
         module = guard.frame.module
         below = [inner for inner in module.inside(choice) if module.order[inner] < module.order[site.unit]]
-        name = dotted(asked)
-        return (
-            name is not None
-            and name == dotted(self.wrap.template_node)
-            and not any(sets_attribute(inner, name, module) for inner in below)
-            and not any(binding.unit in below for binding in self.carrier.scopes[module].bindings(name))
+        bindings = self.carrier.scopes[module].bindings(name)
+        return not (
+            any(sets_attribute(inner, name, module) for inner in below)
+            or any(binding.unit in below for binding in bindings)
         )
 
     def _says_the_same(self, test: cst.BaseExpression, node: cst.CSTNode) -> bool:
@@ -207,8 +206,8 @@ def asked_for(test: cst.BaseExpression, arm: str) -> cst.BaseExpression | None:
         return test.expression if arm == "orelse" else None
     if isinstance(test, cst.Comparison):
         (target, *others) = test.comparisons
-        is_none = isinstance(target.comparator, cst.Name) and target.comparator.value == "None"
-        return test.left if is_none and not others and isinstance(target.operator, wanted) else None
+        asks = not others and isinstance(target.operator, wanted) and is_none(target.comparator)
+        return test.left if asks else None
     return test if arm == "body" else None
 
 
