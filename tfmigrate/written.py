@@ -19,6 +19,12 @@ edited. Where a node goes is its place in the tuple; nothing is searched for in 
 code."""
 
 
+def as_operand(node: cst.BaseExpression) -> Code:
+    """An expression where an operator or a method follows it: in brackets unless it is one piece."""
+    one_piece = isinstance(node, cst.Name | cst.Attribute | cst.Call | cst.Subscript | cst.FormattedString)
+    return (node,) if one_piece else ("(", node, ")")
+
+
 @dataclass(frozen=True)
 class Changed:
     """An expression of the program, with others in the place of some of its parts."""

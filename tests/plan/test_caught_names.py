@@ -1,4 +1,4 @@
-"""Names that TensorFlow lacks are told inside a `try` that goes round a whole program, too."""
+"""A `try` around a whole program does not hide names that TensorFlow no longer has."""
 
 from __future__ import annotations
 

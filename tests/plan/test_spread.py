@@ -24,7 +24,7 @@ train(0.1)
 
 
 def migrated(*lines: str) -> tuple[str, list[str]]:
-    """What becomes of lines in the function, and what is told of them."""
+    """The migrated lines of the function, and the messages about them."""
     result = migrate(CODE.format(lines="".join(f"    {line}\n" for line in lines)))
     told = [finding.message for finding in result.findings if finding.action == "warn"]
     return result.after.split("'mae')\n")[1].split("\n\n")[0].replace("\n    ", "\n").strip(), told

@@ -134,6 +134,10 @@ class Module:
             yield owner
             owner = self.places[owner].owner
 
+    def unit_round(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        """The innermost unit that a node stands in, or is; None for one of another module."""
+        return next((unit for unit in reversed(self.places) if any(part is node for part in walk(unit))), None)
+
     def function_round(self, unit: cst.CSTNode) -> cst.FunctionDef | None:
         """The innermost function that a unit stands in."""
         return next((owner for owner in self.ancestors(unit) if isinstance(owner, cst.FunctionDef)), None)

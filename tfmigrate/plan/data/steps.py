@@ -19,6 +19,7 @@ from tfmigrate.understand.reaching import settled, value_above
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.syntax import dotted
 from tfmigrate.understand.values import Literal
+from tfmigrate.written import as_operand
 
 _COUNTS = {
     "fit": ("steps_per_epoch", "validation_steps"),
@@ -135,8 +136,7 @@ def _rounded_up(node: cst.BaseExpression, context: Context) -> tuple[Replace, tu
     line = import_of_standard("math", module, context.scopes)
     if line is not None:
         return Replace(node, ("math.ceil(", node, ")")), (line,)
-    operand = (node,) if isinstance(node, cst.Name | cst.Attribute | cst.Call | cst.Subscript) else ("(", node, ")")
-    return Replace(node, ("int(-(-", *operand, " // 1))")), ()
+    return Replace(node, ("int(-(-", *as_operand(node), " // 1))")), ()
 
 
 def _is_whole(node: cst.BaseExpression, facts: Facts) -> bool:

@@ -17,7 +17,6 @@ from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.module import Module
 from tfmigrate.understand.syntax import attribute_of, last_attribute
 from tfmigrate.understand.values import function_of
-from tfmigrate.walk import walk
 
 _ADDS = (
     "under a strategy a loss added by a layer counts once; with multi_gpu_model on N GPUs it counted N or N + 1 times"
@@ -96,8 +95,8 @@ def _places_of(call: cst.Call, facts: Facts, migration: Migration) -> Iterator[t
     seen: set[cst.CSTNode] = set()
     while pending:
         node, module = pending.pop()
-        unit = next((unit for unit in module.places if not any(suites_of(unit)) and node in walk(unit)), None)
-        if unit is None or unit in seen:
+        unit = module.unit_round(node)
+        if unit is None or unit in seen or any(suites_of(unit)):
             continue
         seen.add(unit)
         yield unit, module

@@ -21,7 +21,7 @@ from tfmigrate.understand.scopes import Occurrence
 from tfmigrate.understand.syntax import dotted
 from tfmigrate.understand.values import Literal, Made, ModelObject, Opaque, Value
 from tfmigrate.walk import nodes_in
-from tfmigrate.written import Code
+from tfmigrate.written import Code, as_operand
 
 _MODELS = frozenset({"keras.models.Model", "keras.models.Sequential", "keras.Model", "keras.Sequential", "keras.Input"})
 
@@ -103,7 +103,7 @@ def _looked_up(slashes: _Slashes, context: Context) -> Iterator[CallChange]:
 def _loaded(context: Context) -> Iterator[CallChange]:
     """Files of old programs, which hold the names with slashes."""
     loads = [call for module, call in context.migration.once(files_by_name) if module is context.facts.module]
-    slashed = context.migration.once(_slashes_of_layers)
+    slashed = bool(loads) and context.migration.once(_slashes_of_layers)
     if slashed:
         message = (
             "weights are loaded by the names of layers, some of which had slashes: files of old programs have those, "
@@ -130,9 +130,7 @@ def _plain(name: cst.BaseExpression, slashes: _Slashes, context: Context) -> Cod
     if literals is not None:
         return literals
     swap = f".replace({context.quote}/{context.quote}, {context.quote}_{context.quote})"
-    if isinstance(name, cst.Name | cst.Attribute | cst.Call | cst.Subscript | cst.FormattedString):
-        return (name, swap)
-    return ("(", name, ")", swap)
+    return (*as_operand(name), swap)
 
 
 def _in_literals(node: cst.BaseExpression, slashes: _Slashes, context: Context) -> Code | None:

@@ -66,12 +66,12 @@ def files_by_name(migration: Migration) -> tuple[tuple[Module, cst.Call], ...]:
 
 def _copies(facts: Facts) -> Iterator[cst.Call]:
     """`h5py.File(path)` in a function that gives layers the weights of that file by their names."""
-    for function in facts.module.all_of(cst.FunctionDef):
-        calls = calls_in(function.body)
-        opened = [call for call in calls if facts.called(call) == "h5py.File" and call not in facts.module.unreached]
-        attributes = {node.attr.value for node in nodes_in(function.body, cst.Attribute)} if opened else set()
+    calls, unreached = facts.module.calls, facts.module.unreached
+    files = {call for call in calls if facts.called(call) == "h5py.File" and call not in unreached}
+    for function in facts.module.all_of(cst.FunctionDef) if files else ():
+        attributes = {node.attr.value for node in nodes_in(function.body, cst.Attribute)}
         if {"name", "set_weights"} <= attributes:
-            yield from opened
+            yield from (call for call in calls_in(function.body) if call in files)
 
 
 def _loads(facts: Facts) -> Iterator[cst.Call]:

@@ -24,7 +24,7 @@ from tfmigrate.understand.reaching import settled, sole_assignment
 from tfmigrate.understand.scopes import Scopes
 from tfmigrate.understand.syntax import assigned_in, dotted
 from tfmigrate.understand.values import options
-from tfmigrate.walk import calls_in, nodes_in
+from tfmigrate.walk import nodes_in
 
 
 def check(context: Context) -> Iterator[CallChange]:
@@ -73,13 +73,12 @@ def _set_once(node: cst.BaseExpression, context: Context) -> cst.BaseExpression:
     """The text that `self.optimizer` is, where one line of the program alone sets an attribute of that name."""
     if not isinstance(node, cst.Attribute):
         return node
-    name, trees = node.attr.value, [module.tree for module in context.modules]
-    if any(
-        isinstance(call.func, cst.Name) and call.func.value == "setattr" for tree in trees for call in calls_in(tree)
-    ):
+    name = node.attr.value
+    if any(dotted(call.func) == "setattr" for module in context.modules for call in module.calls):
         return node
     kinds = (cst.AssignTarget, cst.AugAssign, cst.AnnAssign, cst.For, cst.WithItem)
-    setters = [part for tree in trees for kind in kinds for part in nodes_in(tree, kind) if _sets(part, name)]
+    targets = (part for module in context.modules for kind in kinds for part in module.all_of(kind))
+    setters = [part for part in targets if _sets(part, name)]
     values = assigned_in(context.facts.module.tree, dotted(node)) if len(setters) == 1 else []
     return values[0] if len(values) == 1 and isinstance(values[0], cst.SimpleString) else node
 

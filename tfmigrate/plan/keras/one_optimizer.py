@@ -28,7 +28,7 @@ from tfmigrate.plan.names.tables import Tables
 from tfmigrate.settings import Settings
 from tfmigrate.understand import names
 from tfmigrate.understand.lifecycle import Facts
-from tfmigrate.written import Code
+from tfmigrate.written import Code, as_operand
 
 _RATES = frozenset({"learning_rate", "lr"})
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
@@ -229,9 +229,7 @@ class Optimizer:
         text = epsilon.value.value if isinstance(epsilon.value, cst.Float) else "epsilon"
         number = float(text) if isinstance(epsilon.value, cst.Float) else None
         if number not in (0, 1):
-            plain = isinstance(epsilon.value, cst.Name | cst.Attribute | cst.Call | cst.Subscript)
-            power = (epsilon.value, " ** 2") if plain else ("(", epsilon.value, ") ** 2")
-            square = power if number is None else repr(float(f"{number**2:.12g}"))
+            square = (*as_operand(epsilon.value), " ** 2") if number is None else repr(float(f"{number**2:.12g}"))
             self.arguments[self.arguments.index(epsilon)] = with_code(epsilon, square)
             name = self.known.rsplit(".", 1)[-1]
             name = {"rmsprop": "RMSprop", "adagrad": "Adagrad"}.get(name, name)

@@ -13,6 +13,7 @@ from tfmigrate.plan.edits import Replace
 from tfmigrate.plan.names.context import Context
 from tfmigrate.understand.lifecycle import Facts
 from tfmigrate.understand.values import Literal
+from tfmigrate.written import Code, as_operand
 
 _POOLING = frozenset(
     f"keras.layers.{name}{n}D" for name in ("MaxPooling", "MaxPool", "AveragePooling", "AvgPool") for n in (1, 2, 3)
@@ -38,8 +39,5 @@ def _has_capitals(node: cst.BaseExpression, facts: Facts) -> bool:
     return any(isinstance(word, str) and word != word.lower() for word in words)
 
 
-def _in_small_letters(node: cst.BaseExpression) -> tuple[str | cst.BaseExpression, ...]:
-    if isinstance(node, cst.SimpleString):
-        return (node.value.lower(),)
-    plain = isinstance(node, cst.Name | cst.Attribute | cst.Call | cst.Subscript)
-    return (node, ".lower()") if plain else ("(", node, ").lower()")
+def _in_small_letters(node: cst.BaseExpression) -> Code:
+    return (node.value.lower(),) if isinstance(node, cst.SimpleString) else (*as_operand(node), ".lower()")

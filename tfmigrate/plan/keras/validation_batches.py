@@ -21,7 +21,6 @@ from tfmigrate.understand.lifecycle import Use
 from tfmigrate.understand.ordering import ordered
 from tfmigrate.understand.reaching import settled
 from tfmigrate.understand.values import FunctionValue, Instance, ModelObject, Site
-from tfmigrate.walk import walk
 from tfmigrate.written import Code
 
 _TOLD = (
@@ -32,12 +31,12 @@ _TOLD = (
 
 def check(context: Context) -> Iterator[CallChange]:
     """Said where a loss or a metric relates the samples of a batch; the mean over samples is the same for all sizes."""
-    facts = context.facts
-    mixed = context.migration.once(_mixed)
     seen: set[cst.Call] = set()
-    for use in facts.uses if mixed else ():
-        functions = [function for model, function in mixed if model in use.models]
-        if use.method != "fit_generator" or use.call in seen or not functions or not _took_as_many(use, context):
+    for use in context.facts.uses:
+        if use.method != "fit_generator" or use.call in seen:
+            continue
+        functions = [function for model, function in context.migration.once(_mixed) if model in use.models]
+        if not functions or not _took_as_many(use, context):
             continue
         seen.add(use.call)
         named = given_arguments(use.call, FIT_GENERATOR) or {}
@@ -100,6 +99,6 @@ def _size(generator: cst.BaseExpression, use: Use, context: Context) -> str | Co
 def _beside(use: Use, node: cst.BaseExpression) -> Site | None:
     """The place of an expression in the activation that a call stands in; None where that is another function."""
     module = use.site.frame.module
-    inner = next((unit for unit in reversed(module.places) if any(part is node for part in walk(unit))), None)
+    inner = module.unit_round(node)
     same = inner is not None and module.function_round(inner) is use.site.frame.function
     return Site(use.site.frame, inner) if same and isinstance(inner, Unit) else None

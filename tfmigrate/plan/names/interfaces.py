@@ -111,8 +111,8 @@ _TODAY: Mapping[str | None, str] = {"generator": "x"}
 
 
 def handed_on(context: Context) -> Iterator[CallChange]:
-    """Arguments that are gone, or called otherwise, and reach a method through `**kwargs`. They are changed where a
-    dict of this module is written for such calls; where it is not, its callers pass them on, and are told."""
+    """Arguments that were removed or renamed and reach a method through `**`. A dict that is written for such calls is
+    changed; anything else is reported at the call."""
     needs = _needs_through_stars(context.facts, context.tables)
     passed = _mendable(needs, context)
     done: set[cst.CSTNode] = set()

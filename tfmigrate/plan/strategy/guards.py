@@ -349,7 +349,7 @@ class Blocks:
         return self._sense(suite, self._brief)
 
     def _sense(self, suite: cst.BaseSuite, written: Mapping[cst.CSTNode, str]) -> Iterator[str]:
-        """`written`: what stands for some of the names in the block."""
+        """`written`: what replaces some of the names in the block."""
         for unit in units_of(suite):
             yield from self._sense_of(unit, written)
 
